@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "ir/tensor.h"
+#include "tokamak/types.h"
+
+namespace tokamak {
+
+/// Names of attributes, as printed. Which op takes which is the business of its type rule.
+enum class Attr : uint8_t {
+  axes,         ///< ints: reductions, reverse
+  axis,         ///< int: iota, concatenate, gather, scatter, argmax, cumulative
+  shape,        ///< ints: broadcast, reshape, iota
+  permutation,  ///< ints: transpose
+  starts,       ///< ints: slice
+  limits,       ///< ints: slice (exclusive)
+  steps,        ///< ints: slice, positive
+  low,          ///< ints: pad, elements before the first, not negative
+  high,         ///< ints: pad, elements after the last, not negative
+  interior,     ///< ints: pad, elements between neighbours, not negative
+  sizes,        ///< ints: dynamic_slice
+  dtype,        ///< dtype: convert, iota
+  mode,         ///< word: gather and scatter: out of range is "clamp"ed, or a run-time error with "check";
+                ///  "drop" lets a scatter ignore it
+  combine,      ///< word: scatter: "set", "add", "mul", "min", "max"
+  value,        ///< tensor: constant
+};
+inline constexpr size_t kAttrCount = static_cast<size_t>(Attr::value) + 1;
+
+std::string_view name_of(Attr attr);
+
+/// The words `mode` and `combine` take.
+enum class Word : uint8_t { clamp, check, drop, set, add, mul, min, max };
+inline constexpr size_t kWordCount = static_cast<size_t>(Word::max) + 1;
+std::string_view name_of(Word word);
+
+using Ints = std::vector<int64_t>;
+using AttrValue = std::variant<int64_t, Ints, DType, Word, Tensor>;
+
+/// A few named values, kept sorted by name so that equal sets compare equal.
+class Attributes {
+ public:
+  using Entry = std::pair<Attr, AttrValue>;
+
+  Attributes() = default;
+  Attributes(std::initializer_list<Entry> entries);
+
+  void set(Attr name, AttrValue value);
+  bool has(Attr name) const { return find(name) != nullptr; }
+
+  // These require the attribute to be there with that type: type rules check before anyone else asks.
+  int64_t integer(Attr name) const;
+  const Ints& ints(Attr name) const;
+  DType dtype(Attr name) const;
+  Word word(Attr name) const;
+  const Tensor& tensor(Attr name) const;
+
+  const AttrValue* find(Attr name) const;
+  const std::vector<Entry>& entries() const { return entries_; }
+
+  friend bool operator==(const Attributes&, const Attributes&) = default;
+
+ private:
+  std::vector<Entry> entries_;
+};
+
+}  // namespace tokamak

@@ -1,0 +1,84 @@
+#include "ir/graph.h"
+
+namespace tokamak {
+
+Value Graph::append(Node node) {
+  nodes_.push_back(std::move(node));
+  return static_cast<Value>(nodes_.size() - 1);
+}
+
+Value Graph::add_parameter(std::string name, TensorType type, SourceLocation where) {
+  Value value = append({Op::parameter, std::move(type), {}, {}, std::move(where)});
+  parameters_.push_back(value);
+  parameter_names_.push_back(std::move(name));
+  return value;
+}
+
+Value Graph::add_constant(Tensor value, SourceLocation where) {
+  TensorType type = value.type();
+  return append({Op::constant, std::move(type), {}, {{Attr::value, std::move(value)}}, std::move(where)});
+}
+
+Value Graph::add(Op op, std::vector<Value> inputs, Attributes attributes, SourceLocation where) {
+  std::vector<TensorType> types;
+  types.reserve(inputs.size());
+  for (Value input : inputs) {
+    if (index_of(input) >= nodes_.size()) {
+      throw InternalError(std::string(name_of(op)) + ": operand is not a value of this graph", where);
+    }
+    types.push_back(type_of(input));
+  }
+  TensorType type = infer_type(op, types, attributes, where);
+  return append({op, std::move(type), std::move(inputs), std::move(attributes), std::move(where)});
+}
+
+const Tensor* Graph::constant_value(Value value) const {
+  const Node& node = (*this)[value];
+  return node.op == Op::constant ? &node.attributes.tensor(Attr::value) : nullptr;
+}
+
+std::vector<uint32_t> count_uses(const Graph& graph) {
+  std::vector<uint32_t> uses(graph.size(), 0);
+  for (const Node& node : graph.nodes()) {
+    for (Value input : node.inputs) ++uses[index_of(input)];
+  }
+  for (Value output : graph.outputs()) ++uses[index_of(output)];
+  return uses;
+}
+
+GraphRewriter::GraphRewriter(const Graph& old)
+    : old_(old), new_(old.name()), mapping_(old.size()), mapped_(old.size(), false) {
+  for (size_t i = 0; i < old.parameters().size(); ++i) {
+    Value parameter = old.parameters()[i];
+    map(parameter, new_.add_parameter(old.parameter_name(i), old.type_of(parameter), old[parameter].where));
+  }
+}
+
+std::vector<Value> GraphRewriter::operator()(std::span<const Value> old_values) const {
+  std::vector<Value> values;
+  values.reserve(old_values.size());
+  for (Value value : old_values) values.push_back((*this)(value));
+  return values;
+}
+
+void GraphRewriter::map(Value old_value, Value new_value) {
+  mapping_[index_of(old_value)] = new_value;
+  mapped_[index_of(old_value)] = true;
+}
+
+Value GraphRewriter::copy(Value old_value) {
+  if (is_mapped(old_value)) return (*this)(old_value);
+  const Node& node = old_[old_value];
+  Value made = node.op == Op::constant
+                   ? new_.add_constant(node.attributes.tensor(Attr::value), node.where)
+                   : new_.add(node.op, (*this)(std::span<const Value>(node.inputs)), node.attributes, node.where);
+  map(old_value, made);
+  return made;
+}
+
+Graph GraphRewriter::finish() {
+  new_.set_outputs((*this)(std::span<const Value>(old_.outputs())));
+  return std::move(new_);
+}
+
+}  // namespace tokamak

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace tokamak {
+
+struct PrintOptions {
+  bool types = false;      ///< append ": f32[4,8]" to every line
+  bool locations = false;  ///< append "// model.py:12" to every line that has one
+  int64_t max_constant_elements = -1;  ///< longer constants print as "..." (not parseable); -1: all
+};
+
+/// func @f(%w: f64[8], %x: f64[8]) {
+///   %0 = mul %w, %x
+///   %1 = max %0, 0.0
+///   %2 = reduce_sum %1 {axes=[0]}
+///   return %2
+/// }
+/// Scalar constants stand inline where they are used, bare where the other operands fix their dtype, as `f32(0.0)` where not.
+/// Parsing the text gives an equal graph back.
+std::string print(const Graph& graph, const PrintOptions& options = {});
+
+/// Parses one or more functions. Throws UserError with file, line and column for every syntax and type error.
+std::vector<Graph> parse(std::string_view text, const std::string& file_name = "<text>");
+
+/// Parses text holding exactly one function.
+Graph parse_one(std::string_view text, const std::string& file_name = "<text>");
+
+}  // namespace tokamak
