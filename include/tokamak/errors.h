@@ -5,7 +5,9 @@
 #include <stdexcept>
 #include <string>
 
-namespace tokamak {
+#include "tokamak/export.h"
+
+namespace TOKAMAK_API tokamak {
 
 /// The user's line. Kept on every node, shown in every error, dump and report.
 struct SourceLocation {

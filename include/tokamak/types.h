@@ -8,7 +8,9 @@
 #include <string_view>
 #include <vector>
 
-namespace tokamak {
+#include "tokamak/export.h"
+
+namespace TOKAMAK_API tokamak {
 
 /// Element types. The order is the order of ir text, tables and tests; nothing depends on the numbers.
 enum class DType : uint8_t { boolean, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64 };
