@@ -1,0 +1,61 @@
+#include "support/cpu.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "tokamak/errors.h"
+
+namespace tokamak {
+namespace {
+
+Cpu with_caches(Cpu cpu) {
+  auto known_or = [](long found, int64_t fallback) { return found > 0 ? int64_t{found} : fallback; };
+  cpu.l1_bytes = known_or(sysconf(_SC_LEVEL1_DCACHE_SIZE), cpu.l1_bytes);
+  cpu.l2_bytes = known_or(sysconf(_SC_LEVEL2_CACHE_SIZE), cpu.l2_bytes);
+  cpu.l3_bytes = known_or(sysconf(_SC_LEVEL3_CACHE_SIZE), cpu.l3_bytes);
+  return cpu;
+}
+
+bool host_has_v3() { return __builtin_cpu_supports("x86-64-v3") != 0; }
+bool host_has_v4() { return __builtin_cpu_supports("x86-64-v4") != 0; }
+
+}  // namespace
+
+Cpu cpu_named(const std::string& name) {
+  Cpu cpu;
+  cpu.name = name;
+  if (name == "native" || name.empty()) {
+    cpu.name = "native";
+    cpu.avx512 = host_has_v4();
+    cpu.fma = __builtin_cpu_supports("fma") != 0 && __builtin_cpu_supports("avx2") != 0;
+    cpu.f16c = cpu.fma && host_has_v3();
+    cpu.vector_bytes = cpu.avx512 ? 64 : __builtin_cpu_supports("avx2") != 0 ? 32 : 16;
+  } else if (name == "x86-64") {
+    cpu.vector_bytes = 16;
+  } else if (name == "x86-64-v3") {
+    cpu.vector_bytes = 32;
+    cpu.fma = cpu.f16c = true;
+    cpu.runs_here = host_has_v3();
+  } else if (name == "x86-64-v4") {
+    cpu.vector_bytes = 64;
+    cpu.fma = cpu.f16c = cpu.avx512 = true;
+    cpu.runs_here = host_has_v4();
+  } else {
+    throw UserError("TOKAMAK_CPU: unknown processor '" + name +
+                    "'; use native, x86-64, x86-64-v3 or x86-64-v4");
+  }
+  return with_caches(cpu);
+}
+
+const Cpu& current_cpu() {
+  static const Cpu cpu = [] {
+    const char* asked = std::getenv("TOKAMAK_CPU");
+    Cpu found = cpu_named(asked == nullptr ? "native" : asked);
+    if (!found.runs_here) throw UserError("TOKAMAK_CPU: this machine cannot run code for " + found.name);
+    return found;
+  }();
+  return cpu;
+}
+
+}  // namespace tokamak
