@@ -1,6 +1,4 @@
 #pragma once
 
-/// Everything is compiled with hidden visibility; a public header opens its namespace with this, and what it declares
-/// there is what libtokamak exports:
-///   namespace TOKAMAK_API tokamak { ... }
-#define TOKAMAK_API [[gnu::visibility("default")]]
+/// Marks what the shared library offers to its users.
+#define TOKAMAK_API __attribute__((visibility("default")))
