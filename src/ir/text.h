@@ -9,10 +9,14 @@
 namespace tokamak {
 
 struct PrintOptions {
-  bool types = false;      ///< append ": f32[4,8]" to every line
-  bool locations = false;  ///< append "// model.py:12" to every line that has one
+  bool types = false;                  ///< append ": f32[4,8]" to every line
+  bool locations = false;              ///< append "// model.py:12" to every line that has one
   int64_t max_constant_elements = -1;  ///< longer constants print as "..." (not parseable); -1: all
 };
+
+/// A constant of equal elements may be written as one of them up to this size: a short text must not ask for
+/// much memory.
+inline constexpr int64_t kMaxSplatBytes = int64_t{1} << 24;
 
 /// func @f(%w: f64[8], %x: f64[8]) {
 ///   %0 = mul %w, %x
@@ -20,8 +24,10 @@ struct PrintOptions {
 ///   %2 = reduce_sum %1 {axes=[0]}
 ///   return %2
 /// }
-/// Scalar constants stand inline where they are used, bare where the other operands fix their dtype, as `f32(0.0)` where not.
-/// Parsing the text gives an equal graph back.
+/// Scalar constants stand inline where they are used, bare where the other operands fix their dtype, as
+/// `f32(0.0)` where not. Other constants are `constant f32[2] [1.0, 2.0]`, or `constant f32[2] 1.0` when all
+/// elements are equal. Parsing the text gives an equal graph back, but for scalar constants: equal ones
+/// become one node.
 std::string print(const Graph& graph, const PrintOptions& options = {});
 
 /// Parses one or more functions. Throws UserError with file, line and column for every syntax and type error.
