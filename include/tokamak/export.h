@@ -1,4 +1,6 @@
 #pragma once
 
-/// Marks what the shared library offers to its users.
-#define TOKAMAK_API __attribute__((visibility("default")))
+/// Everything is compiled with hidden visibility. A public header opens its namespace with this, and what it
+/// declares there is what libtokamak exports:
+///   namespace TOKAMAK_API tokamak { ... }
+#define TOKAMAK_API [[gnu::visibility("default")]]

@@ -1,0 +1,18 @@
+"""Text IR tests: each file's RUN lines are run, FileCheck compares."""
+
+import os
+
+import lit.formats
+
+config.name = "tokamak"  # noqa: F821  (lit defines config)
+config.test_format = lit.formats.ShTest(execute_external=False)  # noqa: F821
+config.suffixes = [".tok"]  # noqa: F821
+config.test_source_root = os.path.dirname(__file__)  # noqa: F821
+config.excludes = ["python", "unit"]  # noqa: F821
+
+# `tokamak` and `FileCheck` in RUN lines are the ones of this build.
+config.environment["PATH"] = os.pathsep.join(  # noqa: F821
+    [config.tokamak_bin, config.llvm_tools, os.environ["PATH"]]  # noqa: F821
+)
+for name in [name for name in os.environ if name.startswith("TOKAMAK_")]:
+    config.environment[name] = os.environ[name]  # noqa: F821
