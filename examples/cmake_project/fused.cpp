@@ -1,6 +1,7 @@
 // Four operations on arrays of a million elements become one kernel: one pass over memory.
 #include <tokamak/tokamak.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
@@ -12,9 +13,9 @@ int main() {
   const std::vector<double> weights(kCount, 2.0);
   const std::vector<double> inputs(kCount, 0.25);
   const std::vector<double> biases(kCount, -0.125);
-  const tk::Array w(weights, {kCount});
-  const tk::Array x(inputs, {kCount});
-  const tk::Array b(biases, {kCount});
+  const tk::Array w = tk::Array::from(weights, {kCount});
+  const tk::Array x = tk::Array::from(inputs, {kCount});
+  const tk::Array b = tk::Array::from(biases, {kCount});
 
   auto f = tk::jit([](tk::Array w, tk::Array x, tk::Array b) { return tk::sum(tk::relu(w * x + b)); });
   const double total = f(w, x, b).item<double>();

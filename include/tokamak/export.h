@@ -1,6 +1,8 @@
 #pragma once
 
-/// Everything is compiled with hidden visibility. A public header opens its namespace with this, and what it
-/// declares there is what libtokamak exports:
+/// Everything is compiled with hidden visibility; what carries this, libtokamak exports. A public header
+/// usually opens its namespace with it, which covers every class and function declared there:
 ///   namespace TOKAMAK_API tokamak { ... }
+/// It may also stand on one class (`class TOKAMAK_API Array`) or function (`TOKAMAK_API Array exp(Operand
+/// x);`).
 #define TOKAMAK_API [[gnu::visibility("default")]]
