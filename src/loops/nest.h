@@ -19,7 +19,7 @@
 
 #include "ir/op.h"
 #include "ir/tensor.h"
-#include "loops/index.h"
+#include "support/index.h"
 #include "tokamak/errors.h"
 #include "tokamak/types.h"
 
@@ -45,15 +45,6 @@ struct Buffer {
   int64_t scratch_offset = 0;
   bool aligned = false;  ///< the base is 64-byte aligned (what we allocate; inputs are the caller's)
 };
-
-/// low <= index < high
-struct Condition {
-  Index index;
-  int64_t low;
-  int64_t high;
-};
-/// Holds when all conditions do; empty always holds.
-using Guard = std::vector<Condition>;
 
 struct Accumulator {
   Op op;        ///< reduce_* or arg* or cum*

@@ -59,6 +59,15 @@ Index operator+(const Index& a, const Index& b);
 Index operator*(const Index& a, int64_t factor);
 Index operator-(const Index& a, const Index& b);
 
+/// low <= index < high
+struct Condition {
+  Index index;
+  int64_t low;
+  int64_t high;
+};
+/// Holds when all conditions do; empty always holds.
+using Guard = std::vector<Condition>;
+
 /// Upper bounds of variables: var lies in [0, extent(var)).
 using Extents = std::function<int64_t(LoopVar)>;
 
@@ -81,5 +90,8 @@ std::optional<int64_t> linear_coefficient(const Index& index, LoopVar var);
 bool mentions(const Index& index, LoopVar var);
 void for_each_variable(const Index& index, const std::function<void(LoopVar)>& visit);
 void for_each_value(const Index& index, const std::function<void(ValueId)>& visit);
+
+/// "4*i + j/8 + 1"; variables are named by `name`, values print as v7.
+std::string to_string(const Index& index, const std::function<std::string(LoopVar)>& name);
 
 }  // namespace tokamak
