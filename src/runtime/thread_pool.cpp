@@ -1,0 +1,407 @@
+#include "runtime/thread_pool.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/futex.h"
+#include "runtime/machine.h"
+#include "support/log.h"
+#include "tokamak/errors.h"
+
+namespace tokamak {
+
+namespace {
+
+constexpr int kRunSlots = 16;  // runs that workers can help at once; further ones are done by their callers
+constexpr int kChunksPerThread =
+    16;                         // enough that a core lost to another process costs a small part of the run
+constexpr int kWakeAtOnce = 4;  // the woken wake others, so that a run on many threads starts quickly
+constexpr int64_t kSpinFirst = 20'000, kSpinLeast = 4'000, kSpinMost = 50'000;  // ns before a worker sleeps
+constexpr int64_t kCallerSpin = 20'000;                                         // ns before a caller sleeps
+
+thread_local bool this_thread_inside_run = false;
+thread_local bool this_thread_is_worker = false;
+
+int64_t now_ns() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * int64_t{1'000'000'000} + time.tv_nsec;
+}
+
+/// Spins until done() or until `limit_ns` have passed; returns done().
+template <class Done>
+bool spin_until(int64_t limit_ns, Done done) {
+  const int64_t deadline = now_ns() + limit_ns;
+  do {
+    for (int i = 0; i < 16; ++i) {
+      if (done()) return true;
+      spin_pause();
+    }
+  } while (now_ns() < deadline);
+  return done();
+}
+
+std::optional<int> parse_thread_count(std::string_view text) {
+  int threads = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), threads);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  if (threads < 1 || threads > kMaxThreads) return std::nullopt;
+  return threads;
+}
+
+}  // namespace
+
+int default_num_threads() {
+  if (const char* text = std::getenv("TOKAMAK_NUM_THREADS"); text != nullptr && *text != '\0') {
+    if (const auto threads = parse_thread_count(text)) return *threads;
+    throw UserError("TOKAMAK_NUM_THREADS is '" + std::string(text) + "', which is no number from 1 to " +
+                    std::to_string(kMaxThreads));
+  }
+  // OpenMP allows one number per level of nesting; only the first concerns us. A malformed value is OpenMP's
+  // to report.
+  if (const char* text = std::getenv("OMP_NUM_THREADS"); text != nullptr) {
+    const std::string_view levels = text;
+    if (const auto threads = parse_thread_count(levels.substr(0, levels.find(',')))) return *threads;
+  }
+  return std::min(usable_cpus(), kMaxThreads);
+}
+
+/// A run that workers can help. Slots are reused and never freed, so that a worker may look at one at any
+/// time.
+///
+/// `claim` counts the chunks left and, above them, the seats left for further threads. A thread joins by
+/// taking a seat and a chunk in one step; from then on it claims the next chunk before it finishes the one it
+/// holds. The run cannot end while a chunk is unfinished, so whoever holds one may read the other fields and
+/// claim again. A thread that was put off its core before it joined has no part in the run, and nobody waits
+/// for it.
+struct alignas(128) ThreadPool::Run {
+  std::atomic<uint64_t> claim = 0;
+  std::atomic<uint32_t> unfinished = 0;     ///< chunks not yet finished; the caller sleeps on it
+  std::atomic<bool> caller_sleeps = false;  ///< or is about to
+  std::atomic<bool> taken = false;
+  const Body* body = nullptr;
+  int64_t tasks = 0;
+  int64_t chunk_tasks = 0;
+  int64_t chunks = 0;
+  int threads = 0;
+
+  static constexpr uint64_t kOneSeat = uint64_t{1} << 48;
+  static uint64_t left_in(uint64_t word) { return word % kOneSeat; }
+  static uint64_t seats_in(uint64_t word) { return word / kOneSeat; }
+
+  /// Opens the run to workers. The caller has the first seat.
+  void open(const Body& with_body, int64_t all_tasks, int64_t grain, int most_threads) {
+    const int64_t grains = (all_tasks - 1) / grain + 1;
+    const int64_t grains_per_chunk = (grains - 1) / (int64_t{most_threads} * kChunksPerThread) + 1;
+    body = &with_body;
+    tasks = all_tasks;
+    chunk_tasks = grain * grains_per_chunk;
+    chunks = (grains - 1) / grains_per_chunk + 1;
+    threads = most_threads;
+    unfinished.store(static_cast<uint32_t>(chunks), std::memory_order_relaxed);
+    claim.store(static_cast<uint64_t>(threads - 1) * kOneSeat + static_cast<uint64_t>(chunks),
+                std::memory_order_release);
+  }
+
+  struct Joined {
+    int worker;
+    int64_t chunk;
+    int64_t useful;  ///< how many more threads could join
+  };
+
+  /// Takes a seat and a chunk, if there are both.
+  std::optional<Joined> join() {
+    uint64_t word = claim.load(std::memory_order_relaxed);
+    while (left_in(word) != 0 && seats_in(word) != 0) {
+      if (claim.compare_exchange_weak(word, word - kOneSeat - 1, std::memory_order_acq_rel,
+                                      std::memory_order_relaxed)) {
+        return Joined{.worker = threads - static_cast<int>(seats_in(word)),
+                      .chunk = chunks - static_cast<int64_t>(left_in(word)),
+                      .useful = static_cast<int64_t>(std::min(left_in(word), seats_in(word)) - 1)};
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// The next chunk, for a thread that holds one, or for the caller.
+  std::optional<int64_t> next_chunk() {
+    uint64_t word = claim.load(std::memory_order_relaxed);
+    while (left_in(word) != 0) {
+      if (claim.compare_exchange_weak(word, word - 1, std::memory_order_acq_rel, std::memory_order_relaxed)) {
+        return chunks - static_cast<int64_t>(left_in(word));
+      }
+    }
+    return std::nullopt;
+  }
+
+  void do_chunk(int64_t chunk, int worker) const {
+    const int64_t begin = chunk * chunk_tasks;
+    (*body)(begin, chunk + 1 == chunks ? tasks : begin + chunk_tasks, worker);
+  }
+
+  /// Sequentially consistent with wait(): either the caller sees 0, or its sleep is seen here.
+  void finish_chunk() {
+    if (unfinished.fetch_sub(1) == 1 && caller_sleeps.load()) futex_wake(unfinished, 1);
+  }
+
+  /// Until the chunks that others hold are finished.
+  void wait() {
+    const auto finished = [&] { return unfinished.load(std::memory_order_acquire) == 0; };
+    if (finished() || spin_until(kCallerSpin, finished)) return;
+    caller_sleeps.store(true);
+    while (const uint32_t count = unfinished.load()) futex_wait(unfinished, count);
+    caller_sleeps.store(false, std::memory_order_relaxed);
+  }
+};
+
+struct ThreadPool::State {
+  std::array<Run, kRunSlots> runs;
+  alignas(128) std::atomic<uint32_t> epoch =
+      0;  ///< moves with every run and every change of size; workers sleep on it
+  std::atomic<int> sleepers = 0;
+  std::atomic<uint32_t> resized = 0;  ///< moves with limit_; workers beyond the limit sleep on it
+  std::atomic<bool> stopping = false;
+  int cpus = 1;
+  std::mutex mutex;  ///< guards the fields below, and starting and stopping
+  std::vector<pthread_t> threads;
+};
+
+/// Stops the workers before the code they run can be unmapped or the state it uses destroyed, and keeps the
+/// pool whole across fork: the child begins with no workers and no runs.
+struct PoolLifetime {
+  explicit PoolLifetime(ThreadPool* created) {
+    pool = created;
+    pthread_atfork([] { pool->state_->mutex.lock(); }, [] { pool->state_->mutex.unlock(); },
+                   [] {
+                     pool->restart_after_fork();
+                     pool->state_->mutex.unlock();
+                   });
+  }
+  ~PoolLifetime() { pool->stop(); }
+
+  static inline ThreadPool* pool = nullptr;
+};
+
+ThreadPool& ThreadPool::instance() {
+  static ThreadPool* pool = new ThreadPool(default_num_threads());
+  static PoolLifetime lifetime(pool);
+  return *pool;
+}
+
+ThreadPool::ThreadPool(int threads) : limit_(threads), state_(new State) {
+  state_->cpus = usable_cpus();
+  state_->threads.reserve(kMaxThreads);
+}
+
+bool ThreadPool::inside_run() { return this_thread_inside_run; }
+
+void ThreadPool::run_chunks(int64_t tasks, int64_t grain, Body body, int most_workers) {
+  const int threads = std::min(num_threads(), most_workers);
+  const bool alone = threads <= 1 || this_thread_inside_run;
+  if (!alone && started_.load(std::memory_order_relaxed) < threads) start_workers(threads);
+  Run* run = alone ? nullptr : take_run_slot();
+  if (run == nullptr) {
+    body(0, tasks, 0);
+    return;
+  }
+  run->open(body, tasks, std::max<int64_t>(grain, 1), threads);
+  state_->epoch.fetch_add(1);
+  wake_workers(std::min<int64_t>(run->chunks, threads) - 1);
+
+  this_thread_inside_run = true;
+  while (const auto chunk = run->next_chunk()) {
+    run->do_chunk(*chunk, 0);
+    run->unfinished.fetch_sub(1);
+  }
+  this_thread_inside_run = false;
+  run->wait();
+  run->taken.store(false, std::memory_order_release);
+}
+
+ThreadPool::Run* ThreadPool::take_run_slot() {
+  for (Run& run : state_->runs) {
+    if (!run.taken.load(std::memory_order_relaxed) && !run.taken.exchange(true, std::memory_order_acquire)) {
+      return &run;
+    }
+  }
+  return nullptr;
+}
+
+void ThreadPool::wake_workers(int64_t wanted) {
+  const int64_t asleep = state_->sleepers.load();
+  const int count = static_cast<int>(std::min<int64_t>({wanted, asleep, kWakeAtOnce}));
+  if (count > 0) futex_wake(state_->epoch, count);
+}
+
+void ThreadPool::start_workers(int threads) {
+  const std::lock_guard lock(state_->mutex);
+  if (state_->stopping.load()) return;
+  // Workers take no signals: a handler (Python's, for one) expects to run on a thread of its own program.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  struct Start {
+    ThreadPool* pool;
+    int thread;
+  };
+  while (started_.load() < threads) {
+    auto* start = new Start{this, started_.load()};
+    pthread_t thread;
+    const int error = pthread_create(
+        &thread, nullptr,
+        [](void* argument) -> void* {
+          const std::unique_ptr<Start> own(static_cast<Start*>(argument));
+          own->pool->worker_main(own->thread);
+          return nullptr;
+        },
+        start);
+    if (error != 0) {
+      delete start;
+      limit_.store(started_.load());
+      logging::log(logging::Channel::memory, "only " + std::to_string(started_.load()) +
+                                                 " threads could be started: " + std::strerror(error));
+      break;
+    }
+    state_->threads.push_back(thread);
+    started_.fetch_add(1);
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void ThreadPool::worker_main(int thread) {
+  pthread_setname_np(pthread_self(), ("tokamak-" + std::to_string(thread)).c_str());
+  this_thread_inside_run = true;
+  this_thread_is_worker = true;
+  State& state = *state_;
+  int64_t spin_ns = kSpinFirst;
+  while (!state.stopping.load()) {
+    // What changes after these loads moves the words, so that the sleeps below end at once.
+    const uint32_t seen = state.epoch.load();
+    const uint32_t resized = state.resized.load();
+    if (thread >= limit_.load()) {
+      futex_wait(state.resized, resized);
+      continue;
+    }
+    if (work_somewhere(thread) || spin_for_work(seen, spin_ns)) continue;
+    state.sleepers.fetch_add(1);
+    if (state.epoch.load() == seen && !state.stopping.load()) futex_wait(state.epoch, seen);
+    state.sleepers.fetch_sub(1);
+  }
+}
+
+/// Helps every run that has chunks and seats left; whether there was any.
+bool ThreadPool::work_somewhere(int thread) {
+  bool worked = false;
+  for (int i = 0; i < kRunSlots; ++i) {
+    Run& run = state_->runs[(i + thread - 1) % kRunSlots];  // threads begin at different runs
+    const auto joined = run.join();
+    if (!joined) continue;
+    worked = true;
+    wake_workers(joined->useful);
+    std::optional<int64_t> chunk = joined->chunk;
+    while (chunk) {
+      run.do_chunk(*chunk, joined->worker);
+      const bool stopping = state_->stopping.load(std::memory_order_relaxed);
+      chunk = stopping ? std::nullopt : run.next_chunk();
+      run.finish_chunk();
+    }
+  }
+  return worked;
+}
+
+/// Spins for a while in case the next run follows closely; longer where that has lately been so.
+bool ThreadPool::spin_for_work(uint32_t seen, int64_t& spin_ns) const {
+  if (limit_.load(std::memory_order_relaxed) > state_->cpus) return false;  // others need this core
+  const bool found =
+      spin_until(spin_ns, [&] { return state_->epoch.load(std::memory_order_acquire) != seen; });
+  spin_ns = found ? std::min(spin_ns * 2, kSpinMost) : std::max(spin_ns / 2, kSpinLeast);
+  return found;
+}
+
+void ThreadPool::set_num_threads(int threads) {
+  if (threads < 1 || threads > kMaxThreads) {
+    throw UserError("the number of threads must be from 1 to " + std::to_string(kMaxThreads) + ", not " +
+                    std::to_string(threads));
+  }
+  const std::lock_guard lock(state_->mutex);
+  if (state_->stopping.load()) return;
+  limit_.store(threads);
+  state_->resized.fetch_add(1);
+  state_->epoch.fetch_add(1);
+  futex_wake(state_->resized, INT_MAX);
+  futex_wake(state_->epoch, INT_MAX);  // workers beyond the limit must not take a wake meant for others
+}
+
+void ThreadPool::stop() {
+  const std::lock_guard lock(state_->mutex);
+  state_->stopping.store(true);
+  limit_.store(1);
+  state_->resized.fetch_add(1);
+  state_->epoch.fetch_add(1);
+  futex_wake(state_->resized, INT_MAX);
+  futex_wake(state_->epoch, INT_MAX);
+  if (this_thread_is_worker) return;  // exit() inside a chunk: it cannot wait for itself
+  // A worker is at most one chunk away from its end. A chunk that never ends must not keep the process from
+  // ending.
+  timespec deadline;
+  clock_gettime(CLOCK_REALTIME, &deadline);
+  deadline.tv_sec += 2;
+  for (pthread_t thread : state_->threads) pthread_timedjoin_np(thread, nullptr, &deadline);
+  state_->threads.clear();
+}
+
+/// In the child of a fork, where the calling thread is the only one.
+void ThreadPool::restart_after_fork() {
+  for (Run& run : state_->runs) {
+    run.claim.store(0);
+    run.unfinished.store(0);
+    run.caller_sleeps.store(false);
+    run.taken.store(false);
+  }
+  state_->sleepers.store(0);
+  state_->threads.clear();
+  started_.store(1);
+}
+
+namespace {
+
+struct Scratch {
+  void* data = nullptr;
+  int64_t bytes = 0;
+  ~Scratch() { std::free(data); }
+};
+thread_local Scratch this_thread_scratch;
+
+}  // namespace
+
+void* scratch_for_this_thread(int64_t bytes) {
+  Scratch& scratch = this_thread_scratch;
+  if (bytes <= scratch.bytes) return scratch.data;
+  std::free(scratch.data);
+  scratch = {};
+  const int64_t wanted = (std::max(bytes, int64_t{4096}) + 63) / 64 * 64;
+  scratch.data = std::aligned_alloc(64, static_cast<size_t>(wanted));
+  if (scratch.data == nullptr) {
+    throw UserError("out of memory: cannot allocate " + std::to_string(bytes) + " bytes of scratch", {},
+                    UserError::Kind::memory);
+  }
+  scratch.bytes = wanted;
+  return scratch.data;
+}
+
+}  // namespace tokamak

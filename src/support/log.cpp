@@ -1,0 +1,130 @@
+#include "support/log.h"
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <optional>
+
+#include "tokamak/errors.h"
+
+namespace tokamak::logging {
+
+namespace detail {
+constinit std::atomic<uint32_t> open_channels = 0;
+}
+
+namespace {
+
+constexpr std::array<std::string_view, kChannels> kNames = {"trace",   "passes", "fusion",    "memory",
+                                                            "codegen", "cache",  "recompiles"};
+constexpr uint32_t kAllChannels = (1u << kChannels) - 1;
+
+std::string all_names() {
+  std::string text;
+  for (std::string_view name : kNames) text.append(name).append(", ");
+  return text + "all";
+}
+
+std::optional<uint32_t> bits_of(std::string_view name) {
+  if (name == "all") return kAllChannels;
+  for (int i = 0; i < kChannels; ++i) {
+    if (name == kNames[i]) return 1u << i;
+  }
+  return std::nullopt;
+}
+
+std::string_view trimmed(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+/// Calls use(name) for every non-empty name of a comma-separated list.
+template <class Use>
+void for_each_name(std::string_view list, Use use) {
+  while (!list.empty()) {
+    const size_t comma = list.find(',');
+    const std::string_view name = trimmed(list.substr(0, comma));
+    if (!name.empty()) use(name);
+    list = comma == std::string_view::npos ? std::string_view{} : list.substr(comma + 1);
+  }
+}
+
+/// The sink and its lock are never destroyed: static destructors and threads that outlive main may log.
+struct SinkSlot {
+  std::mutex mutex;
+  Sink sink;
+};
+
+SinkSlot& sink_slot() {
+  static SinkSlot* slot = new SinkSlot;
+  return *slot;
+}
+
+/// An unknown name in the environment must not keep the program from starting: it is reported and passed
+/// over.
+void open_from_environment() {
+  const char* names = std::getenv("TOKAMAK_LOGS");
+  if (names == nullptr) return;
+  uint32_t bits = 0;
+  for_each_name(names, [&](std::string_view name) {
+    if (const auto bit = bits_of(name)) {
+      bits |= *bit;
+    } else {
+      std::fprintf(stderr, "tokamak: TOKAMAK_LOGS names no channel '%.*s'; there are %s\n",
+                   static_cast<int>(name.size()), name.data(), all_names().c_str());
+    }
+  });
+  detail::open_channels.store(bits, std::memory_order_relaxed);
+}
+
+[[maybe_unused]] const bool environment_read = (open_from_environment(), true);
+
+}  // namespace
+
+std::string_view to_string(Channel channel) { return kNames[static_cast<size_t>(channel)]; }
+
+void log(Channel channel, std::string_view message) {
+  if (!enabled(channel)) return;
+  SinkSlot& slot = sink_slot();
+  const std::lock_guard lock(slot.mutex);
+  if (slot.sink) {
+    slot.sink(channel, message);
+    return;
+  }
+  const std::string_view name = to_string(channel);
+  std::fprintf(stderr, "tokamak [%.*s] %.*s\n", static_cast<int>(name.size()), name.data(),
+               static_cast<int>(message.size()), message.data());
+}
+
+void set_channels(std::string_view names) {
+  uint32_t bits = 0;
+  for_each_name(names, [&](std::string_view name) {
+    const auto bit = bits_of(name);
+    if (!bit) {
+      throw UserError("there is no log channel '" + std::string(name) + "'; there are " + all_names());
+    }
+    bits |= *bit;
+  });
+  detail::open_channels.store(bits, std::memory_order_relaxed);
+}
+
+std::string channels() {
+  const uint32_t bits = detail::open_channels.load(std::memory_order_relaxed);
+  std::string text;
+  for (int i = 0; i < kChannels; ++i) {
+    if ((bits >> i & 1) == 0) continue;
+    if (!text.empty()) text += ',';
+    text += kNames[i];
+  }
+  return text;
+}
+
+void set_sink(Sink sink) {
+  SinkSlot& slot = sink_slot();
+  const std::lock_guard lock(slot.mutex);
+  slot.sink.swap(sink);
+}
+
+}  // namespace tokamak::logging

@@ -1,0 +1,257 @@
+#include "runtime/thread_pool.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "runtime/machine.h"
+#include "tokamak/errors.h"
+
+namespace tokamak {
+namespace {
+
+class ThreadPoolTest : public testing::Test {
+ protected:
+  ~ThreadPoolTest() override { pool.set_num_threads(before_); }
+
+  ThreadPool& pool = ThreadPool::instance();
+
+ private:
+  int before_ = pool.num_threads();
+};
+
+/// Runs and checks that every task was done exactly once, by workers below the limit, in ranges that begin at
+/// grains.
+void expect_covers(ThreadPool& pool, int64_t tasks, int64_t grain, int most_workers = kMaxThreads) {
+  std::vector<std::atomic<int>> times(tasks);
+  std::atomic<bool> ranges_right = true;
+  const int limit = std::min(pool.num_threads(), most_workers);
+  pool.run(
+      tasks, grain,
+      [&](int64_t begin, int64_t end, int worker) {
+        if (begin % grain != 0 || begin >= end || worker < 0 || worker >= limit) ranges_right = false;
+        if (end != tasks && end % grain != 0) ranges_right = false;
+        for (int64_t i = begin; i < end; ++i) times[i].fetch_add(1, std::memory_order_relaxed);
+      },
+      most_workers);
+  EXPECT_TRUE(ranges_right) << tasks << " tasks, grain " << grain;
+  for (int64_t i = 0; i < tasks; ++i) ASSERT_EQ(times[i], 1) << "task " << i << " of " << tasks;
+}
+
+TEST_F(ThreadPoolTest, CoversEveryTaskOnce) {
+  for (int threads : {1, 2, 3, 7}) {
+    pool.set_num_threads(threads);
+    for (int64_t tasks : {0, 1, 2, 5, 64, 1000, 4097}) {
+      for (int64_t grain : {1, 3, 16, 5000}) expect_covers(pool, tasks, grain);
+    }
+  }
+}
+
+TEST_F(ThreadPoolTest, OneChunkIsADirectCall) {
+  pool.set_num_threads(4);
+  const auto caller = std::this_thread::get_id();
+  bool called = false;
+  pool.run(10, 10, [&](int64_t begin, int64_t end, int worker) {
+    called = begin == 0 && end == 10 && worker == 0 && std::this_thread::get_id() == caller;
+    EXPECT_FALSE(ThreadPool::inside_run());
+  });
+  EXPECT_TRUE(called);
+}
+
+TEST_F(ThreadPoolTest, WorkersTakePart) {
+  pool.set_num_threads(3);
+  // Two workers must hold chunks at once with the caller for this to end.
+  std::atomic<int> inside = 0;
+  std::set<int> workers;
+  std::mutex mutex;
+  pool.run(3, 1, [&](int64_t, int64_t, int worker) {
+    {
+      const std::lock_guard lock(mutex);
+      workers.insert(worker);
+    }
+    ++inside;
+    while (inside < 3) std::this_thread::yield();
+  });
+  EXPECT_EQ(workers, (std::set<int>{0, 1, 2}));
+}
+
+TEST_F(ThreadPoolTest, MostWorkersBoundsTheWorkerNumbers) {
+  pool.set_num_threads(7);
+  for (int i = 0; i < 200; ++i) expect_covers(pool, 300, 1, 2);
+}
+
+TEST_F(ThreadPoolTest, NestedRunsAreInline) {
+  pool.set_num_threads(4);
+  std::atomic<int64_t> sum = 0;
+  std::atomic<int> elsewhere = 0;
+  pool.run(64, 1, [&](int64_t begin, int64_t end, int) {
+    EXPECT_TRUE(ThreadPool::inside_run());
+    const auto outer = std::this_thread::get_id();
+    pool.run(100, 1, [&](int64_t from, int64_t to, int worker) {
+      if (std::this_thread::get_id() != outer || worker != 0) ++elsewhere;
+      sum += (end - begin) * (to - from);
+    });
+  });
+  EXPECT_EQ(sum, 6400);
+  EXPECT_EQ(elsewhere, 0);
+  EXPECT_FALSE(ThreadPool::inside_run());
+}
+
+TEST_F(ThreadPoolTest, ManyThreadsRunAtOnce) {
+  pool.set_num_threads(3);
+  std::vector<std::thread> users;
+  for (int user = 0; user < 20; ++user) {  // more than there are run slots
+    users.emplace_back([&, user] {
+      for (int i = 0; i < 50; ++i) expect_covers(pool, 50 + user * 7 + i, 1 + user % 3);
+    });
+  }
+  for (std::thread& user : users) user.join();
+}
+
+TEST_F(ThreadPoolTest, ScratchIndexedByWorkerIsNotShared) {
+  pool.set_num_threads(5);
+  std::vector<std::thread> users;
+  for (int user = 0; user < 4; ++user) {
+    users.emplace_back([&] {
+      for (int i = 0; i < 200; ++i) {
+        std::vector<int64_t> sums(8 * pool.num_threads());  // plain: the sanitizer sees any sharing
+        pool.run(200, 1, [&](int64_t begin, int64_t end, int worker) { sums[8 * worker] += end - begin; });
+        int64_t total = 0;
+        for (int64_t sum : sums) total += sum;
+        ASSERT_EQ(total, 200);
+      }
+    });
+  }
+  for (std::thread& user : users) user.join();
+}
+
+TEST_F(ThreadPoolTest, ResizesWhileRunning) {
+  pool.set_num_threads(2);
+  std::atomic<bool> stop = false;
+  std::vector<std::thread> users;
+  for (int user = 0; user < 2; ++user) {
+    users.emplace_back([&] {
+      while (!stop) {
+        std::atomic<int64_t> sum = 0;
+        pool.run(128, 1, [&](int64_t begin, int64_t end, int) { sum += end - begin; });
+        ASSERT_EQ(sum, 128);
+      }
+    });
+  }
+  for (int i = 0; i < 300; ++i) pool.set_num_threads(1 + i * 5 % 9);
+  stop = true;
+  for (std::thread& user : users) user.join();
+}
+
+TEST_F(ThreadPoolTest, WorksAfterSleeping) {
+  pool.set_num_threads(3);
+  for (int i = 0; i < 10; ++i) {
+    expect_covers(pool, 1000, 1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+}
+
+TEST_F(ThreadPoolTest, RefusesImpossibleNumbers) {
+  for (int threads : {0, -1, kMaxThreads + 1}) EXPECT_THROW(pool.set_num_threads(threads), UserError);
+}
+
+TEST_F(ThreadPoolTest, TakesTheNumberFromTheEnvironment) {
+  const auto threads_with = [](const char* ours, const char* openmp) {
+    ours ? setenv("TOKAMAK_NUM_THREADS", ours, 1) : unsetenv("TOKAMAK_NUM_THREADS");
+    openmp ? setenv("OMP_NUM_THREADS", openmp, 1) : unsetenv("OMP_NUM_THREADS");
+    return default_num_threads();
+  };
+  EXPECT_EQ(threads_with("7", "3"), 7);
+  EXPECT_EQ(threads_with(nullptr, "3"), 3);
+  EXPECT_EQ(threads_with(nullptr, "5,2"), 5);
+  EXPECT_EQ(threads_with(nullptr, "many"), usable_cpus());
+  EXPECT_EQ(threads_with(nullptr, nullptr), usable_cpus());
+  for (const char* bad : {"0", "-3", "many", "4x", "99999999999"}) {
+    EXPECT_THROW(threads_with(bad, nullptr), UserError) << bad;
+  }
+  threads_with(nullptr, nullptr);
+}
+
+/// The exit code of a child that runs `body` and then exits, with all that exit() does.
+template <class Body>
+int exit_code_of_child(Body body) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);  // a hang must not hang the tests
+    std::exit(body() ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int64_t sum_of_tasks(ThreadPool& pool, int64_t tasks) {
+  std::atomic<int64_t> sum = 0;
+  pool.run(tasks, 1, [&](int64_t begin, int64_t end, int) { sum += end - begin; });
+  return sum;
+}
+
+TEST_F(ThreadPoolTest, SurvivesFork) {
+  pool.set_num_threads(3);
+  ASSERT_EQ(sum_of_tasks(pool, 1000), 1000);
+  const auto works = [&] {
+    // Workers must have started anew in the child: two chunks wait for each other.
+    std::atomic<int> inside = 0;
+    pool.run(2, 1, [&](int64_t, int64_t, int) {
+      ++inside;
+      while (inside < 2) std::this_thread::yield();
+    });
+    return sum_of_tasks(pool, 1000) == 1000;
+  };
+  EXPECT_EQ(exit_code_of_child(works), 0);
+  EXPECT_EQ(exit_code_of_child([&] { return works() && exit_code_of_child(works) == 0; }), 0);
+  EXPECT_TRUE(works());
+}
+
+TEST_F(ThreadPoolTest, SurvivesForkWhileOthersRun) {
+  pool.set_num_threads(3);
+  std::atomic<bool> stop = false;
+  std::thread busy([&] {
+    while (!stop) ASSERT_EQ(sum_of_tasks(pool, 256), 256);
+  });
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(exit_code_of_child([&] { return sum_of_tasks(pool, 512) == 512; }), 0);
+  }
+  stop = true;
+  busy.join();
+}
+
+TEST_F(ThreadPoolTest, ExitsWhileAThreadRuns) {
+  pool.set_num_threads(3);
+  EXPECT_EQ(exit_code_of_child([&] {
+              std::thread([&] {
+                for (;;) sum_of_tasks(pool, 256);
+              }).detach();
+              std::this_thread::sleep_for(std::chrono::milliseconds(5));
+              return true;
+            }),
+            0);
+}
+
+TEST(ThreadScratch, IsAlignedAndGrowsAndIsPerThread) {
+  auto* small = static_cast<char*>(scratch_for_this_thread(100));
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(small) % 64, 0u);
+  EXPECT_EQ(scratch_for_this_thread(50), small);
+  auto* large = static_cast<char*>(scratch_for_this_thread(1 << 20));
+  large[(1 << 20) - 1] = 1;
+  void* other = nullptr;
+  std::thread([&] { other = scratch_for_this_thread(100); }).join();
+  EXPECT_NE(other, large);
+  EXPECT_THROW(scratch_for_this_thread(int64_t{1} << 60), UserError);
+  EXPECT_NE(scratch_for_this_thread(100), nullptr);
+}
+
+}  // namespace
+}  // namespace tokamak
