@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+
+#include "tokamak/export.h"
+
+namespace tokamak {
+
+/// What the pool that arrays and arenas come from holds, in bytes.
+struct TOKAMAK_API MemoryStats {
+  int64_t in_use = 0;     ///< blocks that arrays and running programs hold
+  int64_t cached = 0;     ///< blocks given back and kept for the next request
+  int64_t peak = 0;       ///< the most that was ever in use
+  int64_t limit = 0;      ///< how much may be cached
+  int64_t allocated = 0;  ///< requests that went to the system
+  int64_t reused = 0;     ///< requests that a cached block served
+};
+
+TOKAMAK_API MemoryStats memory_stats();
+/// Gives every cached block back to the system.
+TOKAMAK_API void trim_memory();
+
+/// Threads that run kernels, the caller included. Starts as what affinity, cgroup limits, TOKAMAK_NUM_THREADS
+/// and OMP_NUM_THREADS allow. Results do not depend on it.
+TOKAMAK_API int num_threads();
+TOKAMAK_API void set_num_threads(int count);
+
+}  // namespace tokamak

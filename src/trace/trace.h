@@ -1,0 +1,63 @@
+#pragma once
+
+#include <memory>
+#include <source_location>
+#include <span>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/graph.h"
+#include "tokamak/array.h"
+#include "tokamak/errors.h"
+
+namespace tokamak {
+
+/// A function while it is being recorded: the graph, and the rules of who may add to it.
+///
+///   auto trace = Trace::start("f");
+///   Array x = trace->parameter("x", type);
+///   Array y = ...;                          // operations on x are recorded
+///   Graph graph = trace->finish({{y}});     // from here on x and y are unusable
+///
+/// A trace belongs to the thread that started it. Arrays with memory that meet traced ones become constants:
+/// their elements are copied, once per array.
+class Trace : public std::enable_shared_from_this<Trace> {
+ public:
+  /// Starts recording on this thread, inside whatever it records already.
+  static std::shared_ptr<Trace> start(std::string name);
+  /// The innermost trace of this thread; nullptr when there is none. Operations without array operands go
+  /// there.
+  static Trace* current();
+
+  Array parameter(std::string name, TensorType type, SourceLocation where = {});
+  Array constant(Tensor value, SourceLocation where = {});
+  /// Adds an operation; the operands are values of this trace or have memory.
+  Array record(Op op, std::span<const Array> inputs, Attributes attributes, const SourceLocation& where);
+  /// Ends the trace and hands over the graph.
+  Graph finish(std::span<const Array> outputs);
+  /// Ends it without a result. Harmless when it has ended.
+  void abandon();
+
+  const std::string& name() const { return graph_.name(); }
+  const Graph& graph() const { return graph_; }
+  size_t captured_bytes() const { return captured_bytes_; }
+
+ private:
+  explicit Trace(std::string name) : graph_(std::move(name)), thread_(std::this_thread::get_id()) {}
+  void check_usable(std::string_view by, const SourceLocation& where) const;
+  Value value_of(const Array& array, std::string_view by, const SourceLocation& where);
+  Value capture(const Array& array, std::string_view by, const SourceLocation& where);
+  Array wrap(Value value);
+
+  Graph graph_;
+  std::thread::id thread_;
+  bool ended_ = false;
+  Trace* outer_ = nullptr;
+  size_t captured_bytes_ = 0;
+  std::unordered_map<const ArrayImpl*, Value> captured_;
+  std::vector<std::shared_ptr<const ArrayImpl>> captured_owners_;  ///< so that their addresses stay theirs
+};
+
+}  // namespace tokamak
