@@ -1,6 +1,8 @@
 #pragma once
 
 #include <array>
+#include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -49,14 +51,26 @@ struct TestRange {
   double high = 10;
 };
 
-/// All rules of one op, next to each other. Families: elementwise/, reduce.cpp, view.cpp, index.cpp, source.cpp.
+/// A set of attribute names, one bit each.
+using AttrSet = uint32_t;
+constexpr AttrSet attr_set(std::initializer_list<Attr> names) {
+  AttrSet set = 0;
+  for (Attr name : names) set |= AttrSet{1} << static_cast<int>(name);
+  return set;
+}
+constexpr bool contains(AttrSet set, Attr name) { return (set >> static_cast<int>(name) & 1) != 0; }
+
+/// All rules of one op, next to each other. The tables are in elementwise/*.h, reduce.h, cumulative.h,
+/// view.h, index.h and source.h, with the longer rules in the .cpp of the same name.
 struct OpRecord {
   Op op;
-  DTypes dtypes;  ///< of the operands
+  DTypes dtypes;  ///< of the operands; select, gather, scatter and dynamic slices say more in their type rule
   TypeRule type;
-  ScalarRule scalar = nullptr;   ///< Elementwise only
+  ScalarRule scalar = nullptr;  ///< Elementwise only
   TestRange test = {};
-  int max_ulp = 0;  ///< promised error against the true value for floats; 0 = correctly rounded
+  int max_ulp = 0;         ///< promised error against the true value for floats; 0 = correctly rounded
+  AttrSet attributes = 0;  ///< all of them required, no others allowed
+  bool exact = false;      ///< f16 and bf16 results are representable as they are and need no rounding
 };
 
 /// The record of every op; a missing one does not compile.
@@ -69,20 +83,29 @@ Scalar emit_scalar(ScalarBuilder& builder, Op op, std::span<const Scalar> operan
 /// NumPy's broadcasting rule: the common shape, or nullopt when there is none.
 std::optional<Shape> broadcast_shapes(std::span<const Shape> shapes);
 
-// Reductions as a fold. The lane type of the accumulator: f16/bf16 sums and products accumulate in f32 lanes, and are
-// rounded at the end; everything else accumulates in its own lane.
+// Reductions as a fold. The lane type of the accumulator: f16/bf16 sums and products accumulate in f32 lanes,
+// and are rounded at the end; everything else accumulates in its own lane.
 
-/// The neutral element of reduce_* and cum* (not argmax/argmin): the bits of an accumulator lane.
+/// The neutral element of reduce_* and cum* (not argmax/argmin), in the accumulator's lane. A float sum
+/// starts from +0, as NumPy's does (so that a sum of negative zeros is +0); cumsum starts from -0, which
+/// leaves its first element as it is.
 Scalar reduction_identity(ScalarBuilder& builder, Op op, DType dtype);
-/// One step of the fold: `element` into `accumulator`.
+/// One step of the fold: `element` into `accumulator`. The steps of cumsum and cumprod round f16 and bf16
+/// each time, those of reduce_sum and reduce_prod never: whoever ends the fold rounds (round_to).
 Scalar reduction_step(ScalarBuilder& builder, Op op, DType dtype, Scalar accumulator, Scalar element);
-/// Whether `candidate` replaces `best` in argmax/argmin when it comes later: strictly better, or the first NaN.
+/// Whether `candidate` replaces `best` in argmax/argmin when it comes later: strictly better, or the first
+/// NaN.
 Scalar arg_reduction_better(ScalarBuilder& builder, Op op, DType dtype, Scalar candidate, Scalar best);
 
-/// Relative cost of one element of an op, in units of a simple vector instruction (add = 1); counted from its scalar code.
+/// An f32 lane rounded to `dtype` when that is f16 or bf16; any other value as it is.
+Scalar round_to(ScalarBuilder& builder, DType dtype, Scalar value);
+
+/// Relative cost of one element of an op, in units of a simple vector instruction (add = 1); counted from its
+/// scalar code.
 double scalar_cost(Op op, DType operand, DType result);
 
-/// Re-derives every type and checks every operand and output; throws InternalError naming the node that is wrong.
+/// Re-derives every type and checks every operand and output; throws InternalError naming the node that is
+/// wrong.
 void verify(const Graph& graph);
 
 }  // namespace tokamak

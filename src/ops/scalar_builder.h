@@ -2,9 +2,9 @@
 
 // Scalar code, written once.
 //
-// An op's meaning on one element is a function over a ScalarBuilder. The LLVM emitter implements the builder by
-// emitting vector instructions, the interpreter by computing on whole columns of elements, the cost model by counting.
-// All three therefore do the same arithmetic, and native code and interpreter agree to the bit.
+// An op's meaning on one element is a function over a ScalarBuilder. The LLVM emitter implements the builder
+// by emitting vector instructions, the interpreter by computing on whole columns of elements, the cost model
+// by counting. All three therefore do the same arithmetic, and native code and interpreter agree to the bit.
 
 #include <cstdint>
 #include <functional>
@@ -15,15 +15,17 @@
 
 namespace tokamak {
 
-/// What one lane of a register holds. Signedness is in the operation. f16 and bf16 elements are f32 lanes whose
-/// value is representable in the narrow type.
+/// What one lane of a register holds. Signedness is in the operation. f16 and bf16 elements are f32 lanes
+/// whose value is representable in the narrow type.
 enum class Lane : uint8_t { i1, i8, i16, i32, i64, f32, f64 };
 
 Lane lane_of(DType dtype);
 int bits_of(Lane lane);
 inline bool is_float(Lane lane) { return lane == Lane::f32 || lane == Lane::f64; }
 
-/// Machine operations. Float ones are IEEE with round to nearest even; none traps.
+/// Machine operations. Float ones are IEEE with round to nearest even; none traps. On i1 lanes (false is 0,
+/// true is 1) there are iand, ior, ixor, ieq, ine, ult, ule and select.
+// clang-format off
 #define TOKAMAK_PRIMS(PRIM)                                                                                 \
   /* float -> same float */                                                                                 \
   PRIM(fadd, 2) PRIM(fsub, 2) PRIM(fmul, 2) PRIM(fdiv, 2) PRIM(fsqrt, 1) PRIM(fneg, 1) PRIM(fabs, 1)        \
@@ -41,6 +43,7 @@ inline bool is_float(Lane lane) { return lane == Lane::f32 || lane == Lane::f64;
   PRIM(select, 3)                                                                                           \
   /* f32 -> f32: to the nearest f16 / bf16 and back */                                                      \
   PRIM(round_f16, 1) PRIM(round_bf16, 1)
+// clang-format on
 
 enum class Prim : uint8_t {
 #define PRIM(name, arity) name,
@@ -53,18 +56,19 @@ inline constexpr size_t kPrimCount = 0
 #undef PRIM
     ;
 const char* name_of(Prim prim);
+bool gives_i1(Prim prim);  ///< comparisons; every other prim gives the lane of its last operand
 
 /// Conversions between lanes.
 enum class Cast : uint8_t {
-  sext,      ///< integer to wider integer
-  zext,      ///< integer (or i1) to wider integer
-  trunc,     ///< integer to narrower integer; to i1 it keeps the low bit
-  sitofp,    ///< signed integer to float
-  uitofp,    ///< unsigned integer to float
-  fptosi,    ///< float to signed integer; the value must fit (clamp first: otherwise the result is unspecified)
-  fpext,     ///< f32 to f64
-  fptrunc,   ///< f64 to f32
-  bitcast,   ///< between i32 and f32, i64 and f64
+  sext,    ///< integer to wider integer
+  zext,    ///< integer (or i1) to wider integer
+  trunc,   ///< integer to narrower integer; to i1 it keeps the low bit
+  sitofp,  ///< signed integer to float
+  uitofp,  ///< unsigned integer to float
+  fptosi,  ///< float to signed integer; the value must fit (clamp first: otherwise the result is unspecified)
+  fpext,   ///< f32 to f64
+  fptrunc,            ///< f64 to f32
+  bitcast,            ///< between i32 and f32, i64 and f64
   f64_to_f16_value,   ///< f64 to an f32 lane holding the nearest f16, rounded once
   f64_to_bf16_value,  ///< f64 to an f32 lane holding the nearest bf16, rounded once
 };
@@ -96,16 +100,16 @@ class ScalarBuilder {
   virtual Scalar prim(Prim prim, std::span<const Scalar> operands) = 0;
   virtual Scalar cast(Cast cast, Scalar value, Lane to) = 0;
   virtual Scalar call(const LibmFunction& function, std::span<const Scalar> operands) = 0;
-  /// `usual` where `rare` does not hold, the value `unusual` makes where it does. The code of `unusual` runs only when
-  /// some lane needs it; it may use any scalar made before.
+  /// `usual` where `rare` does not hold, the value `unusual` makes where it does. The code of `unusual` runs
+  /// only when some lane needs it; it may use any scalar made before.
   virtual Scalar unlikely(Scalar rare, Scalar usual, const std::function<Scalar()>& unusual) = 0;
 
   // Shorthand over the virtual functions above.
   Scalar prim(Prim p, std::initializer_list<Scalar> operands) {
     return prim(p, std::span<const Scalar>(operands.begin(), operands.size()));
   }
-  Scalar constant(Lane lane, double value);  ///< float lanes
-  Scalar integer(Lane lane, int64_t value);  ///< integer lanes
+  Scalar constant(Lane lane, double value);      ///< float lanes
+  Scalar integer(Lane lane, int64_t value);      ///< integer lanes
   Scalar mul_add(Scalar a, Scalar b, Scalar c);  ///< a*b+c, fused where the machine can
 };
 

@@ -1,0 +1,141 @@
+#include "ops/elementwise/arithmetic.h"
+
+#include <cmath>
+
+#include "ops/math/math.h"
+
+namespace tokamak::scalar {
+namespace {
+
+Expr call(const LibmFunction& f32, const LibmFunction& f64, Expr a, Expr b) {
+  const Scalar operands[] = {a, b};
+  return {a.builder, a.builder->call(a.is_f32() ? f32 : f64, operands)};
+}
+
+Expr exact_fmod(Expr a, Expr b) {
+  static const LibmFunction f32{"fmodf", Lane::f32, 2,
+                                reinterpret_cast<void*>(static_cast<Libm2F32>(&::fmodf))};
+  static const LibmFunction f64{"fmod", Lane::f64, 2,
+                                reinterpret_cast<void*>(static_cast<Libm2F64>(&::fmod))};
+  return call(f32, f64, a, b);
+}
+
+struct IntegerDivision {
+  Expr by_zero;
+  Expr quotient;   ///< truncated; unspecified where by_zero
+  Expr remainder;  ///< of the sign of the dividend; unspecified where by_zero
+  Expr divisor;    ///< 1 where the machine could not divide
+};
+
+IntegerDivision divide_integers(DType dtype, Expr a, Expr b) {
+  Expr by_zero = b == 0;
+  if (!is_signed_integer(dtype)) {
+    Expr divisor = select(by_zero, 1, b);
+    Expr quotient = expr_detail::apply(Prim::udiv, a, divisor);
+    return {by_zero, quotient, a - quotient * divisor, divisor};
+  }
+  // Dividing by 1 instead of -1 leaves the most negative number as it is, which is what wrapping gives.
+  Expr lowest = constant(a, 1) << (bits_of(a.lane()) - 1);
+  Expr overflows = (a == lowest) & (b == -1);
+  Expr divisor = select(by_zero | overflows, 1, b);
+  Expr quotient = expr_detail::apply(Prim::sdiv, a, divisor);
+  return {by_zero, quotient, a - quotient * divisor, divisor};
+}
+
+/// Where truncation went up and flooring goes down: the remainder is not 0 and its sign is not the divisor's.
+Expr floors_lower(const IntegerDivision& d) { return (d.remainder != 0) & ((d.remainder ^ d.divisor) < 0); }
+
+struct FloatDivision {
+  Expr quotient;
+  Expr remainder;
+};
+
+/// Python's divmod: the remainder has the sign of the divisor, the quotient is the whole number nearest to (a
+/// - mod) / b.
+FloatDivision divide_floats(Expr a, Expr b) {
+  Expr truncated = exact_fmod(a, b);
+  Expr inexact = truncated != 0.0;
+  Expr lower = inexact & ((b < 0.0) ^ (truncated < 0.0));
+  Expr remainder = select(inexact, select(lower, truncated + b, truncated), copysign(constant(b, 0.0), b));
+  Expr ratio = (a - truncated) / b;
+  ratio = select(lower, ratio - 1.0, ratio);
+  Expr whole = floor(ratio);
+  whole = select(ratio - whole > 0.5, whole + 1.0, whole);
+  Expr plain = a / b;
+  Expr quotient = select(ratio == 0.0, copysign(constant(a, 0.0), plain), whole);
+  return {select(b == 0.0, plain, quotient), remainder};
+}
+
+/// By squaring. A negative exponent gives the whole part of the fraction: 0 but for the bases 1 and -1.
+Expr integer_pow(DType dtype, Expr base, Expr exponent) {
+  const bool is_signed = is_signed_integer(dtype);
+  const int exponent_bits = bits_of(base.lane()) - (is_signed ? 1 : 0);
+  Expr result = constant(base, 1);
+  Expr square = base;
+  for (int i = 0; i < exponent_bits; ++i) {
+    Expr is_set = ((exponent >> i) & 1) != 0;
+    result = select(is_set, result * square, result);
+    if (i + 1 != exponent_bits) square = square * square;
+  }
+  if (!is_signed) return result;
+  Expr odd = (exponent & 1) != 0;
+  Expr minus_one = constant(base, -1);
+  Expr fraction = select(base == -1, select(odd, minus_one, 1), 0);
+  fraction = select(base == 1, 1, fraction);
+  return select(exponent < 0, fraction, result);
+}
+
+}  // namespace
+
+Scalar floor_div(const ScalarContext& c) {
+  Expr a = operand(c, 0);
+  Expr b = operand(c, 1);
+  if (is_float(c.operand)) return divide_floats(a, b).quotient;
+  IntegerDivision d = divide_integers(c.operand, a, b);
+  Expr floored = d.quotient;
+  if (is_signed_integer(c.operand)) floored = select(floors_lower(d), floored - 1, floored);
+  return select(d.by_zero, 0, floored);
+}
+
+Scalar mod(const ScalarContext& c) {
+  Expr a = operand(c, 0);
+  Expr b = operand(c, 1);
+  if (is_float(c.operand)) return divide_floats(a, b).remainder;
+  IntegerDivision d = divide_integers(c.operand, a, b);
+  Expr remainder = d.remainder;
+  if (is_signed_integer(c.operand)) remainder = select(floors_lower(d), remainder + d.divisor, remainder);
+  return select(d.by_zero, 0, remainder);
+}
+
+Scalar fmod(const ScalarContext& c) {
+  Expr a = operand(c, 0);
+  Expr b = operand(c, 1);
+  if (is_float(c.operand)) return exact_fmod(a, b);
+  IntegerDivision d = divide_integers(c.operand, a, b);
+  return select(d.by_zero, 0, d.remainder);
+}
+
+/// NaN for NaN. The sign of -0 is 0, but for bf16, where ml_dtypes keeps it -0.
+Scalar sign(const ScalarContext& c) {
+  Expr x = operand(c, 0);
+  if (is_unsigned(c.operand)) return select(x != 0, constant(x, 1), 0);
+  Expr one = select(x > 0, constant(x, 1), constant(x, -1));
+  if (!is_float(c.operand)) return select(x == 0, 0, one);
+  Expr zero = c.operand == DType::bf16 ? x : constant(x, 0.0);
+  return select(is_nan(x), x, select(x == 0.0, zero, one));
+}
+
+Scalar pow(const ScalarContext& c) {
+  if (is_float(c.operand)) return math::pow(c.s, c.x[0], c.x[1]);
+  return integer_pow(c.operand, operand(c, 0), operand(c, 1));
+}
+
+Scalar hypot(const ScalarContext& c) {
+  static const LibmFunction f32{"hypotf", Lane::f32, 2,
+                                reinterpret_cast<void*>(static_cast<Libm2F32>(&::hypotf))};
+  static const LibmFunction f64{"hypot", Lane::f64, 2,
+                                reinterpret_cast<void*>(static_cast<Libm2F64>(&::hypot))};
+  return call(f32, f64, operand(c, 0), operand(c, 1));
+}
+
+}  // namespace tokamak::scalar

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "ops/record.h"
+
+namespace tokamak::rules {
+
+TensorType pad(const TypeContext& context);
+TensorType concatenate(const TypeContext& context);
+TensorType gather(const TypeContext& context);
+TensorType scatter(const TypeContext& context);
+TensorType dynamic_slice(const TypeContext& context);
+TensorType dynamic_update_slice(const TypeContext& context);
+
+inline constexpr OpRecord kIndexing[] = {
+    {.op = Op::pad,
+     .dtypes = DTypes::any,
+     .type = pad,
+     .attributes = attr_set({Attr::low, Attr::high, Attr::interior})},
+    {.op = Op::concatenate, .dtypes = DTypes::any, .type = concatenate, .attributes = attr_set({Attr::axis})},
+    {.op = Op::gather,
+     .dtypes = DTypes::any,
+     .type = gather,
+     .attributes = attr_set({Attr::axis, Attr::mode})},
+    {.op = Op::scatter,
+     .dtypes = DTypes::any,
+     .type = scatter,
+     .attributes = attr_set({Attr::axis, Attr::mode, Attr::combine})},
+    {.op = Op::dynamic_slice,
+     .dtypes = DTypes::any,
+     .type = dynamic_slice,
+     .attributes = attr_set({Attr::sizes})},
+    {.op = Op::dynamic_update_slice, .dtypes = DTypes::any, .type = dynamic_update_slice},
+};
+
+}  // namespace tokamak::rules

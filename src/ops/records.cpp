@@ -1,0 +1,147 @@
+#include <array>
+
+#include "ops/cumulative.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/elementwise/bits.h"
+#include "ops/elementwise/compare.h"
+#include "ops/elementwise/convert.h"
+#include "ops/elementwise/float_parts.h"
+#include "ops/elementwise/transcendental.h"
+#include "ops/index.h"
+#include "ops/record.h"
+#include "ops/reduce.h"
+#include "ops/source.h"
+#include "ops/type_rules.h"
+#include "ops/view.h"
+
+namespace tokamak {
+namespace {
+
+using Records = std::array<const OpRecord*, kOpCount>;
+
+struct Collected {
+  Records records = {};
+  bool duplicates = false;
+
+  template <size_t N>
+  constexpr void put(const OpRecord (&table)[N]) {
+    for (const OpRecord& record : table) {
+      const OpRecord*& place = records[static_cast<size_t>(record.op)];
+      duplicates = duplicates || place != nullptr;
+      place = &record;
+    }
+  }
+};
+
+constexpr Collected collect() {
+  Collected all;
+  all.put(rules::kSources);
+  all.put(rules::kArithmetic);
+  all.put(rules::kFloatParts);
+  all.put(rules::kTranscendental);
+  all.put(rules::kComparisons);
+  all.put(rules::kBits);
+  all.put(rules::kConversions);
+  all.put(rules::kViews);
+  all.put(rules::kIndexing);
+  all.put(rules::kReductions);
+  all.put(rules::kCumulative);
+  return all;
+}
+
+constexpr OpFamily kFamilies[] = {
+#define OP(name, family, arity, numpy) OpFamily::family,
+#include "ir/ops.def"
+#undef OP
+};
+
+constexpr bool complete(const Records& records) {
+  for (const OpRecord* record : records) {
+    if (record == nullptr || record->type == nullptr) return false;
+  }
+  return true;
+}
+
+constexpr bool scalar_code_where_due(const Records& records) {
+  for (size_t i = 0; i < kOpCount; ++i) {
+    if ((records[i]->scalar != nullptr) != (kFamilies[i] == OpFamily::Elementwise)) return false;
+  }
+  return true;
+}
+
+constexpr Collected kCollected = collect();
+static_assert(complete(kCollected.records), "an op of ops.def has no record");
+static_assert(!kCollected.duplicates, "an op has two records");
+static_assert(scalar_code_where_due(kCollected.records), "element-wise ops have scalar code, others do not");
+
+constexpr std::string_view kKindNames[] = {"an integer", "a list of integers", "a dtype", "a word",
+                                           "a tensor"};
+static_assert(std::size(kKindNames) == std::variant_size_v<AttrValue>);
+
+/// Which alternative of AttrValue an attribute holds.
+size_t kind_of(Attr name) {
+  switch (name) {
+    case Attr::axis:
+      return 0;
+    case Attr::axes:
+    case Attr::shape:
+    case Attr::permutation:
+    case Attr::starts:
+    case Attr::limits:
+    case Attr::steps:
+    case Attr::low:
+    case Attr::high:
+    case Attr::interior:
+    case Attr::sizes:
+      return 1;
+    case Attr::dtype:
+      return 2;
+    case Attr::mode:
+    case Attr::combine:
+      return 3;
+    case Attr::value:
+      return 4;
+  }
+  throw InternalError("no such attribute");
+}
+
+void check_attributes(const TypeContext& context) {
+  const AttrSet wanted = record_of(context.op).attributes;
+  for (const auto& [name, value] : context.attributes.entries()) {
+    const std::string quoted = "attribute '" + std::string(name_of(name)) + "'";
+    if (!contains(wanted, name)) context.fail("takes no " + quoted, UserError::Kind::type);
+    if (value.index() != kind_of(name)) {
+      context.fail(quoted + " must be " + std::string(kKindNames[kind_of(name)]) + ", not " +
+                       std::string(kKindNames[value.index()]),
+                   UserError::Kind::type);
+    }
+  }
+  for (size_t i = 0; i < kAttrCount; ++i) {
+    const auto name = static_cast<Attr>(i);
+    if (contains(wanted, name) && !context.attributes.has(name)) {
+      context.fail("attribute '" + std::string(name_of(name)) + "' is missing", UserError::Kind::type);
+    }
+  }
+}
+
+}  // namespace
+
+const OpRecord& record_of(Op op) { return *kCollected.records[static_cast<size_t>(op)]; }
+
+TensorType infer_type(Op op, std::span<const TensorType> inputs, const Attributes& attributes,
+                      const SourceLocation& where) {
+  const TypeContext context{op, inputs, attributes, where};
+  // A parameter is given its declared type to check, see rules::parameter.
+  const int arity = op == Op::parameter ? 1 : info(op).arity;
+  if (arity >= 0 && inputs.size() != static_cast<size_t>(arity)) {
+    context.fail("takes " + std::to_string(arity) + (arity == 1 ? " operand, not " : " operands, not ") +
+                     std::to_string(inputs.size()),
+                 UserError::Kind::type);
+  }
+  check_attributes(context);
+  TensorType type = record_of(op).type(context);
+  require_size(context, type);
+  return type;
+}
+
+}  // namespace tokamak
