@@ -27,7 +27,7 @@ $(VENV)/.ready: requirements-dev.txt scripts/make-venv.sh | system
 	@scripts/make-venv.sh $(VENV) requirements-dev.txt
 
 $(BUILD)/build.ninja: $(VENV)/.ready | system
-	@cmake --preset release -DPython_EXECUTABLE=$(CURDIR)/$(VENV)/bin/python
+	@cmake --fresh --preset release -DPython_EXECUTABLE=$(CURDIR)/$(VENV)/bin/python
 	@touch $@
 
 build: setup $(BUILD)/build.ninja ## Build all: library, command, Python package, tests

@@ -43,8 +43,9 @@ version_of() {
   "$1" -c 'import sys; print(sys.version, sys.base_prefix)' 2>/dev/null
 }
 
-# A virtual environment left by another Python, or broken by its removal, is made again.
-if [[ $(version_of "$venv/bin/python") != "$(version_of "$python")" ]]; then
+# A virtual environment left by another Python, broken by its removal or only half made is made again.
+if [[ $(version_of "$venv/bin/python") != "$(version_of "$python")" ]] ||
+  ! "$venv/bin/python" -m pip --version >/dev/null 2>&1; then
   echo "setup: making $venv with $("$python" --version)"
   rm -rf "$venv"
   "$python" -m venv "$venv"

@@ -32,7 +32,7 @@ closing_lines() {
   case $1 in
     cpp) grep -E '^([0-9]+% tests passed|Total Test time|The following tests FAILED|No tests were found)' ;;
     lit) grep -E '^(Testing Time|Total Discovered Tests|  [A-Z][A-Za-z ]+:)' ;;
-    *) tail -n 1 ;;
+    *) tail -n 1 | grep . ;;
   esac
 }
 
@@ -46,7 +46,8 @@ done
 echo
 for suite in "$@"; do
   echo "---- $suite"
-  closing_lines "$suite" <"$logs/$suite.log"
+  # A runner that counted nothing ran nothing.
+  closing_lines "$suite" <"$logs/$suite.log" || failed+=("$suite (no counts)")
 done
 if [[ ${#failed[@]} -gt 0 ]]; then
   echo "FAILED: ${failed[*]} (logs in $logs)" >&2
