@@ -190,20 +190,20 @@ struct Ellipsis {};
 inline constexpr NewAxis newaxis;
 inline constexpr Ellipsis ellipsis;
 /// One position of an index: an integer (drops the axis), a range, a new axis, or "all axes in between".
-class Index {
+class IndexItem {
  public:
-  Index(int i) : value_(int64_t{i}) {}     // NOLINT: implicit on purpose
-  Index(int64_t i) : value_(i) {}          // NOLINT
-  Index(Range range) : value_(range) {}    // NOLINT
-  Index(NewAxis) : value_(NewAxis{}) {}    // NOLINT
-  Index(Ellipsis) : value_(Ellipsis{}) {}  // NOLINT
+  IndexItem(int i) : value_(int64_t{i}) {}     // NOLINT: implicit on purpose
+  IndexItem(int64_t i) : value_(i) {}          // NOLINT
+  IndexItem(Range range) : value_(range) {}    // NOLINT
+  IndexItem(NewAxis) : value_(NewAxis{}) {}    // NOLINT
+  IndexItem(Ellipsis) : value_(Ellipsis{}) {}  // NOLINT
   const std::variant<int64_t, Range, NewAxis, Ellipsis>& value() const { return value_; }
 
  private:
   std::variant<int64_t, Range, NewAxis, Ellipsis> value_;
 };
 /// x[...] with integers and ranges: at(x, {Range{1, -1}, 0}) is Python's x[1:-1, 0].
-Array at(const Operand& x, const std::vector<Index>& index);
+Array at(const Operand& x, const std::vector<IndexItem>& index);
 
 // Putting together and picking.
 

@@ -21,9 +21,10 @@ struct TOKAMAK_API JitOptions {
   bool fuse = true;        ///< false: one kernel per operation
   bool fast_math = false;  ///< relaxes the promise that every operation rounds as NumPy's does
   std::vector<int>
-      donate_argnums;        ///< arguments whose memory an output may take over; they are gone after the call
-  std::string name = "f";    ///< in reports, logs and errors
-  size_t max_programs = 64;  ///< compiled programs kept; the one unused for longest goes first
+      donate_argnums;  ///< arguments whose memory an output may take over; they are gone after the call
+  std::vector<std::string> argument_names;  ///< in reports; "arg0", "arg1", ... where there is none
+  std::string name = "f";                   ///< in reports, logs and errors
+  size_t max_programs = 64;                 ///< compiled programs kept; the one unused for longest goes first
 };
 
 /// How the programs of one jitted function are doing.

@@ -21,7 +21,13 @@ struct TraceResult {
   std::vector<Array> outputs;
   std::shared_ptr<const void> structure;  ///< how the front end puts outputs together; kept with the program
 };
-using Tracer = std::function<TraceResult(const std::vector<Array>& parameters)>;
+/// How to trace a function; needed only when it has to be compiled.
+struct Tracer {
+  std::function<TraceResult(const std::vector<Array>& parameters)> run;
+  std::vector<std::string>
+      names;                 ///< of the parameters, for reports; "arg0", "arg1", ... where there is none
+  std::vector<int> donated;  ///< positions of parameters whose memory an output may take over
+};
 
 /// A function compiled for one signature. Immutable.
 struct CompiledFunction {

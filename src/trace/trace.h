@@ -25,6 +25,10 @@ namespace tokamak {
 /// their elements are copied, once per array.
 class Trace : public std::enable_shared_from_this<Trace> {
  public:
+  ~Trace();
+  Trace(const Trace&) = delete;
+  Trace& operator=(const Trace&) = delete;
+
   /// Starts recording on this thread, inside whatever it records already.
   static std::shared_ptr<Trace> start(std::string name);
   /// The innermost trace of this thread; nullptr when there is none. Operations without array operands go

@@ -1,0 +1,111 @@
+#include "trace/trace.h"
+
+#include "trace/array_impl.h"
+
+namespace tokamak {
+namespace {
+
+thread_local Trace* innermost = nullptr;
+
+std::string quoted(const std::string& name) { return "'" + name + "'"; }
+
+}  // namespace
+
+std::shared_ptr<Trace> Trace::start(std::string name) {
+  std::shared_ptr<Trace> trace(new Trace(std::move(name)));
+  trace->outer_ = innermost;
+  innermost = trace.get();
+  return trace;
+}
+
+Trace* Trace::current() { return innermost; }
+
+Trace::~Trace() { abandon(); }
+
+Array Trace::parameter(std::string name, TensorType type, SourceLocation where) {
+  return wrap(graph_.add_parameter(std::move(name), std::move(type), std::move(where)));
+}
+
+Array Trace::constant(Tensor value, SourceLocation where) {
+  check_usable("constant", where);
+  return wrap(graph_.add_constant(std::move(value), std::move(where)));
+}
+
+Array Trace::record(Op op, std::span<const Array> inputs, Attributes attributes,
+                    const SourceLocation& where) {
+  check_usable(name_of(op), where);
+  if (op == Op::constant) return wrap(graph_.add_constant(attributes.tensor(Attr::value), where));
+  std::vector<Value> values;
+  values.reserve(inputs.size());
+  for (const Array& input : inputs) values.push_back(value_of(input, name_of(op), where));
+  return wrap(graph_.add(op, std::move(values), std::move(attributes), where));
+}
+
+Graph Trace::finish(std::span<const Array> outputs) {
+  check_usable("jit", {});
+  std::vector<Value> values;
+  values.reserve(outputs.size());
+  for (const Array& output : outputs) values.push_back(value_of(output, "return", {}));
+  graph_.set_outputs(std::move(values));
+  std::string name = graph_.name();
+  Graph graph = std::move(graph_);
+  graph_ = Graph(std::move(name));
+  abandon();
+  return graph;
+}
+
+void Trace::abandon() {
+  if (ended_) return;
+  ended_ = true;
+  captured_.clear();
+  captured_owners_.clear();
+  // Usually it is the innermost; when an error left inner ones behind it is unlinked from among them.
+  Trace** link = &innermost;
+  while (*link != nullptr && *link != this) link = &(*link)->outer_;
+  if (*link == this) *link = outer_;
+}
+
+void Trace::check_usable(std::string_view by, const SourceLocation& where) const {
+  const std::string op(by);
+  if (ended_) {
+    throw UserError(op + ": an operand is a traced value of " + quoted(name()) +
+                        ", whose tracing is over; return the value from the function instead of keeping it",
+                    where);
+  }
+  if (thread_ != std::this_thread::get_id()) {
+    throw UserError(op + ": " + quoted(name()) + " is being traced by another thread", where);
+  }
+}
+
+Value Trace::value_of(const Array& array, std::string_view by, const SourceLocation& where) {
+  if (!array.is_valid()) throw UserError(std::string(by) + ": an operand is an empty array", where);
+  const Recorded* recorded = array.impl().recorded();
+  if (recorded == nullptr) return capture(array, by, where);
+  if (recorded->trace.get() == this) return recorded->value;
+  recorded->trace->check_usable(by, where);
+  throw UserError(std::string(by) + ": operands belong to two functions that are being traced, " +
+                      quoted(name()) + " and " + quoted(recorded->trace->name()) +
+                      "; pass the value to the inner one as an argument",
+                  where);
+}
+
+Value Trace::capture(const Array& array, std::string_view by, const SourceLocation& where) {
+  const ArrayImpl* impl = &array.impl();
+  if (auto found = captured_.find(impl); found != captured_.end()) return found->second;
+  if (impl->is_donated()) {
+    throw UserError(
+        std::string(by) + ": the memory of " + to_string(impl->type()) + " was donated to a call before",
+        where);
+  }
+  const Value value = graph_.add_constant(tensor_of(array), where);
+  captured_bytes_ += static_cast<size_t>(impl->type().bytes());
+  captured_.emplace(impl, value);
+  captured_owners_.push_back(array.shared_impl());
+  return value;
+}
+
+Array Trace::wrap(Value value) {
+  return Array(std::make_shared<const ArrayImpl>(graph_.type_of(value), Recorded{shared_from_this(), value}));
+}
+
+}  // namespace tokamak
