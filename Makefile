@@ -76,7 +76,7 @@ tidy: lint-setup build ## Run clang-tidy over the C++ sources
 	@run-clang-tidy-22 -quiet -p $(BUILD) -j $(JOBS) '$(CURDIR)/(src|tools|python/src)/.*'
 
 clean: ## Remove what was built
-	rm -rf $(BUILD)
+	rm -rf $(BUILD) build-debug build-asan build-tsan
 
 distclean: clean ## Remove .venv too
 	rm -rf $(VENV) .pytest_cache .hypothesis .mypy_cache .ruff_cache dist
