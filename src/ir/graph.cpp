@@ -8,6 +8,7 @@ Value Graph::append(Node node) {
 }
 
 Value Graph::add_parameter(std::string name, TensorType type, SourceLocation where) {
+  infer_type(Op::parameter, {&type, 1}, {}, where);  // the extents make sense and can be counted
   Value value = append({Op::parameter, std::move(type), {}, {}, std::move(where)});
   parameters_.push_back(value);
   parameter_names_.push_back(std::move(name));

@@ -8,11 +8,17 @@
 //   - Element-wise operands broadcast by NumPy's rule (aligned on the right, extent 1 stretches) and share a dtype;
 //     conversions are explicit. `select` takes a bool first operand, `clamp` is (low, x, high).
 //   - Integer arithmetic wraps. Integer division, floor_div, mod and fmod by zero give 0, as NumPy does;
-//     the most negative number divided by -1 wraps. Shifts by the width or more give 0 (or the sign).
+//     the most negative number divided by -1 wraps. Shifts by the width or more, or by a negative amount, give 0 (or
+//     the sign). Integer pow wraps; a negative exponent gives 1 for base 1, 1 or -1 for base -1, and 0 for any other.
+//     popcount counts the bits of the absolute value, and gives u8.
 //   - Float arithmetic is IEEE-754, each op rounded once. max, min, reduce_max, reduce_min, argmax and argmin
 //     propagate NaN. f16 and bf16 compute in f32 and round the result of each op; their sums accumulate in f32.
+//     Of operands that compare equal (+0 and -0), max, min and clamp give the second (for f16 the first), as NumPy does
+//     on x86-64; clamp is min(max(x, low), high). Which zero reduce_max and reduce_min give is not specified, nor is the
+//     payload of any NaN. A sum of negative zeros is +0. floor_div and mod are Python's, as in NumPy.
 //   - convert from float to integer truncates; what does not fit becomes what x86 makes of it in NumPy
-//     (the "integer indefinite" pattern narrowed), never undefined.
+//     (the "integer indefinite" pattern narrowed), never undefined: i8, i16, u8 and u16 go through i32, u32 through i64.
+//     convert to a float rounds once. convert to bool is "not zero", true for NaN.
 //   - Sums are associated in a fixed way that depends on types, shapes and layouts only, not on threads.
 //   - argmax and argmin give the first index, as i64. Empty max, min, argmax, argmin are type errors.
 //   - gather {axis}: operand[:axis] + indices.shape + operand[axis+1:], the indices an integer tensor.
