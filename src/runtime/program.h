@@ -7,23 +7,11 @@
 #include <vector>
 
 #include "codegen/codegen.h"
+#include "ir/layout.h"
 #include "ir/tensor.h"
 #include "tokamak/types.h"
 
 namespace tokamak {
-
-/// How an argument lies in memory, as far as generated code depends on it. Two arguments of the same type and layout
-/// can use the same program; strides marked `other` are read at run time.
-struct Layout {
-  enum class Axis : uint8_t { zero, unit, other };  ///< stride 0, one element, anything else (negative too)
-
-  bool dense = true;        ///< row-major without gaps; then `axes` is empty
-  std::vector<Axis> axes;   ///< otherwise one per axis
-
-  /// `strides` in bytes; axes of extent 1 count as whatever makes the layout simplest.
-  static Layout of(const TensorType& type, const int64_t* strides);
-  friend bool operator==(const Layout&, const Layout&) = default;
-};
 
 /// A compiled function: steps over an arena. Immutable; any number of threads may run it at once.
 class Program {
@@ -37,9 +25,10 @@ class Program {
   struct Step {
     std::shared_ptr<const NativeKernel> code;
     std::shared_ptr<const LoopKernel> kernel;
-    std::vector<Place> buffers;              ///< by BufferId (scratch entries unused)
-    std::vector<int> stride_inputs;          ///< which buffers of the kernel read strides of program inputs; see program.cpp
-    std::vector<int64_t> grains;             ///< tasks per chunk, by nest
+    std::vector<Place> buffers;  ///< by BufferId (scratch entries unused)
+    std::vector<int>
+        stride_inputs;  ///< which buffers of the kernel read strides of program inputs; see program.cpp
+    std::vector<int64_t> grains;  ///< tasks per chunk, by nest
     int64_t bytes_read = 0;
     int64_t bytes_written = 0;
     double flops = 0;
@@ -59,10 +48,11 @@ class Program {
   int64_t arena_bytes = 0;
   double total_cost = 0;  ///< nanoseconds on one core, roughly: decides whether the GIL is worth releasing
 
-  /// `inputs[i]` is the first element, `strides[i]` its byte strides (nullptr when dense). `outputs[i]` is dense and 64-byte
-  /// aligned; for a donated one it is the donor's memory. Throws UserError (kind index) when a run-time check fails and
-  /// (kind memory) when the arena cannot be had.
-  void run(const void* const* input_data, const int64_t* const* input_strides, void* const* output_data) const;
+  /// `inputs[i]` is the first element, `strides[i]` its byte strides (nullptr when dense). `outputs[i]` is
+  /// dense and 64-byte aligned; for a donated one it is the donor's memory. Throws UserError (kind index)
+  /// when a run-time check fails and (kind memory) when the arena cannot be had.
+  void run(const void* const* input_data, const int64_t* const* input_strides,
+           void* const* output_data) const;
 };
 
 }  // namespace tokamak

@@ -1,0 +1,51 @@
+#include "fusion/cost.h"
+
+#include <algorithm>
+
+namespace tokamak {
+namespace {
+
+// Nanoseconds on one core; only their ratios matter.
+constexpr double kInstructionPerByte = 0.008;  ///< one vector instruction, per byte of element
+constexpr double kMemoryPerByte = 0.07;
+constexpr double kL3PerByte = 0.03;
+constexpr double kL2PerByte = 0.012;
+constexpr double kStepOverhead = 400;  ///< running one kernel more
+
+/// A few instructions a point disappear behind the loads of any kernel that streams from memory.
+constexpr double kNegligibleCost = 8;
+
+double traffic_per_byte(int64_t bytes, const FusionOptions& options) {
+  if (bytes <= options.l2_bytes / 2) return kL2PerByte;
+  if (bytes <= options.l3_bytes / 2) return kL3PerByte;
+  return kMemoryPerByte;
+}
+
+}  // namespace
+
+bool worth_recomputing(const Recomputation& value, const FusionOptions& options) {
+  if (value.cost_per_element * static_cast<double>(value.per_point) <= kNegligibleCost) return true;
+  const auto elements = static_cast<double>(value.type.elements());
+  const double instruction = kInstructionPerByte * static_cast<double>(std::max<size_t>(size_of(value.type.dtype), 4));
+  const double spent_anyway = elements;
+  const double recomputing =
+      value.cost_per_element * instruction *
+      (static_cast<double>(value.evaluations) - (value.stored_anyway ? 0.0 : spent_anyway));
+  const double per_byte = traffic_per_byte(value.type.bytes(), options);
+  const auto bytes = static_cast<double>(value.type.bytes());
+  double saved = bytes * per_byte;                                             // reading it back
+  if (!value.stored_anyway) saved += 2 * bytes * per_byte + kStepOverhead;     // writing it: a read for ownership too
+  return recomputing <= saved;
+}
+
+bool worth_sweeping_rows_again(const Domain& domain) {
+  constexpr int64_t kElementsOfOneThread = 32 << 10;
+  constexpr int64_t kEnoughTasks = 4;
+  constexpr int64_t kColumnsPerTask = 16;
+  if (element_count(domain.extents) <= kElementsOfOneThread) return true;
+  const int64_t rows = element_count(domain.row_extents());
+  const bool rows_are_columns = !domain.swept.empty() && !domain.swept.back();
+  return (rows_are_columns ? rows / kColumnsPerTask : rows) >= kEnoughTasks;
+}
+
+}  // namespace tokamak

@@ -1,0 +1,120 @@
+#include "fusion/extract.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include "ops/index_map.h"
+
+namespace tokamak {
+namespace {
+
+std::string kernel_name(const Graph& body) {
+  constexpr size_t kMaxNames = 6;
+  const std::vector<std::string> names = op_names(body);
+  if (names.empty()) return "copy";
+  std::string name;
+  for (size_t i = 0; i < std::min(names.size(), kMaxNames); ++i) name += (i == 0 ? "" : "_") + names[i];
+  if (names.size() > kMaxNames) name += "_and_" + std::to_string(names.size() - kMaxNames) + "_more";
+  return name;
+}
+
+/// Cuts one kernel out of the graph.
+class Extraction {
+ public:
+  Extraction(const Groups& state, int group, std::vector<Value> outputs)
+      : state_(state), group_(group), outputs_(std::move(outputs)) {}
+
+  FusedKernel run() {
+    const Group& group = state_.groups[static_cast<size_t>(group_)];
+    std::set<Value> seen(outputs_.begin(), outputs_.end());
+    std::vector<Value> work(outputs_.begin(), outputs_.end());
+    while (!work.empty()) {
+      const Value value = work.back();
+      work.pop_back();
+      if (is_read(value)) continue;
+      for (Value input : state_.graph[value].inputs) {
+        if (seen.insert(input).second) work.push_back(input);
+      }
+    }
+    FusedKernel kernel;
+    std::unordered_map<uint32_t, Value> mapping;
+    for (Value value : seen) {
+      if (!is_read(value)) continue;
+      mapping[static_cast<uint32_t>(value)] =
+          kernel.body.add_parameter("a" + std::to_string(kernel.inputs.size()), state_.graph.type_of(value),
+                                    state_.graph[value].where);
+      kernel.inputs.push_back(value);
+    }
+    for (Value value : seen) {
+      if (!is_read(value)) mapping[static_cast<uint32_t>(value)] = copy(value, mapping, kernel.body);
+    }
+    std::vector<Value> results;
+    for (Value output : outputs_) results.push_back(mapping.at(static_cast<uint32_t>(output)));
+    kernel.body.set_outputs(std::move(results));
+    kernel.outputs = outputs_;
+    kernel.name = kernel_name(kernel.body);
+    kernel.body.rename(kernel.name);
+    kernel.domain = domain_of(group, seen);
+    return kernel;
+  }
+
+ private:
+  /// Whether the kernel reads the value from memory.
+  bool is_read(Value value) const {
+    const Node& node = state_.graph[value];
+    if (node.op == Op::parameter) return true;
+    if (node.op == Op::constant) return !is_inline_constant(node);
+    if (!is_computed(node)) return false;
+    const Group& group = state_.groups[static_cast<size_t>(group_)];
+    return state_[value].group != group_ && group.recomputed.count(value) == 0;
+  }
+
+  Value copy(Value value, const std::unordered_map<uint32_t, Value>& mapping, Graph& body) const {
+    const Node& node = state_.graph[value];
+    if (node.op == Op::constant) return body.add_constant(node.attributes.tensor(Attr::value), node.where);
+    std::vector<Value> inputs;
+    for (Value input : node.inputs) inputs.push_back(mapping.at(static_cast<uint32_t>(input)));
+    return body.add(node.op, std::move(inputs), node.attributes, node.where);
+  }
+
+  /// Members that turned out not to be needed may have been the ones that sweep.
+  Domain domain_of(const Group& group, const std::set<Value>& seen) const {
+    Domain domain = group.domain;
+    domain.has_sweep = std::any_of(seen.begin(), seen.end(), [&](Value value) {
+      const OpFamily family = family_of(state_.graph[value].op);
+      return !is_read(value) && (family == OpFamily::Reduce || family == OpFamily::Cumulative);
+    });
+    const bool all_full = std::all_of(outputs_.begin(), outputs_.end(), [&](Value output) {
+      return is_full(domain, state_.graph.type_of(output).shape);
+    });
+    if (!domain.has_sweep && all_full) domain.swept.assign(domain.extents.size(), false);
+    domain.has_sweep = domain.has_sweep || !all_full;
+    return domain;
+  }
+
+  const Groups& state_;
+  int group_;
+  std::vector<Value> outputs_;
+};
+
+}  // namespace
+
+std::vector<FusedKernel> extract_kernels(const Groups& state, std::span<const Value> roots) {
+  std::vector<std::set<Value>> needed(state.groups.size());
+  for (Value root : roots) needed[static_cast<size_t>(state[root].group)].insert(root);
+  std::vector<FusedKernel> kernels;
+  for (size_t group = state.groups.size(); group-- > 0;) {  // readers run after what they read
+    if (needed[group].empty()) continue;
+    FusedKernel kernel =
+        Extraction(state, static_cast<int>(group), {needed[group].begin(), needed[group].end()}).run();
+    for (Value input : kernel.inputs) {
+      if (state[input].group >= 0) needed[static_cast<size_t>(state[input].group)].insert(input);
+    }
+    kernels.push_back(std::move(kernel));
+  }
+  std::reverse(kernels.begin(), kernels.end());
+  return kernels;
+}
+
+}  // namespace tokamak

@@ -1,0 +1,169 @@
+#include "fusion/fuse.h"
+
+#include <algorithm>
+
+#include "fusion/cost.h"
+#include "fusion/extract.h"
+#include "fusion/groups.h"
+#include "fusion/legality.h"
+#include "ops/index_map.h"
+
+namespace tokamak {
+namespace {
+
+class Fuser {
+ public:
+  Fuser(const Graph& graph, const FusionOptions& options) : state_{graph, options, {}, {}, {}} {
+    state_.placements.resize(graph.size());
+  }
+
+  FusionResult run() {
+    const Graph& graph = state_.graph;
+    std::vector<Value> roots;
+    for (Value output : graph.outputs()) {
+      const Value stored = stored_value(graph, output);
+      roots.push_back(stored);
+      state_[stored].stored = true;
+    }
+    for (size_t i = 0; i < graph.size(); ++i) {
+      const auto value = static_cast<Value>(i);
+      if (is_computed(graph[value])) place(value);
+    }
+    // Outputs that no operation computes (a parameter, a view of one) are copied by kernels of their own.
+    for (Value root : roots) {
+      if (!is_computed(graph[root]) && state_[root].group < 0) place(root);
+    }
+    result_.kernels = extract_kernels(state_, roots);
+    return std::move(result_);
+  }
+
+ private:
+  void place(Value value) {
+    if (state_.options.fuse && state_.graph[value].op != Op::scatter) {
+      std::string first_refusal;
+      for (int candidate : candidates(value)) {
+        const Group& group = state_.groups[static_cast<size_t>(candidate)];
+        const Joining joining = examine_joining(state_, value, group);
+        if (joining.allowed()) return join(value, candidate, joining);
+        if (first_refusal.empty() && is_producer(value, candidate)) {
+          first_refusal = joining.refusal;
+          result_.refused.push_back({group_label(group), std::string(name_of(state_.graph[value].op)), first_refusal});
+        }
+      }
+    }
+    Group fresh;
+    fresh.order = static_cast<int>(state_.groups.size());
+    fresh.domain = own_domain(state_.graph, value);
+    fresh.closed = state_.graph[value].op == Op::scatter;
+    state_.groups.push_back(std::move(fresh));
+    const Joining joining = examine_joining(state_, value, state_.groups.back());
+    if (!joining.allowed()) {
+      throw InternalError("fusion: a kernel of its own was refused: " + joining.refusal, state_.graph[value].where);
+    }
+    join(value, static_cast<int>(state_.groups.size()) - 1, joining);
+  }
+
+  /// The groups of the values it reads, through views.
+  std::vector<int> producers(Value value, std::vector<Value>* arrays) const {
+    std::vector<int> found;
+    std::vector<Value> work = state_.graph[value].inputs;
+    if (!is_computed(state_.graph[value])) work = {value};
+    while (!work.empty()) {
+      const Value input = work.back();
+      work.pop_back();
+      const Node& node = state_.graph[input];
+      if (is_view(node.op)) {
+        work.push_back(node.inputs[0]);
+      } else if (state_[input].group >= 0) {
+        found.push_back(state_[input].group);
+        if (arrays != nullptr) arrays->push_back(input);
+      } else if (arrays != nullptr && !is_inline_constant(node)) {
+        arrays->push_back(input);
+      }
+    }
+    return found;
+  }
+
+  bool is_producer(Value value, int group) const {
+    const std::vector<int> found = producers(value, nullptr);
+    return std::find(found.begin(), found.end(), group) != found.end();
+  }
+
+  /// The latest producer, then groups that are not earlier and read the same data.
+  std::vector<int> candidates(Value value) const {
+    std::vector<Value> arrays;
+    const std::vector<int> producing = producers(value, &arrays);
+    std::vector<int> found;
+    const int latest = producing.empty() ? -1 : *std::max_element(producing.begin(), producing.end());
+    if (latest >= 0) found.push_back(latest);
+    for (Value array : arrays) {
+      auto entry = state_.last_reader.find(static_cast<uint32_t>(array));
+      if (entry == state_.last_reader.end()) continue;
+      int reader = entry->second;
+      while (state_.groups[static_cast<size_t>(reader)].merged_into >= 0) {
+        reader = state_.groups[static_cast<size_t>(reader)].merged_into;
+      }
+      if (reader < latest) continue;
+      if (std::find(found.begin(), found.end(), reader) == found.end()) found.push_back(reader);
+    }
+    return found;
+  }
+
+  void join(Value value, int group_id, const Joining& joining) {
+    for (int merged : joining.merged) merge(merged, group_id);
+    Group& group = state_.groups[static_cast<size_t>(group_id)];
+    group.domain = joining.domain;
+    group.members.push_back(value);
+    group.recomputed.insert(joining.recomputed.begin(), joining.recomputed.end());
+    group.arrays.insert(joining.arrays.begin(), joining.arrays.end());
+    group.cost += joining.cost;
+    for (Value stored : joining.stored) {
+      state_[stored].stored = true;
+      Group& source = state_.groups[static_cast<size_t>(state_[stored].group)];
+      source.first_reader = std::min(source.first_reader, group.order);
+    }
+    for (Value array : joining.read_in_step) state_.last_reader[static_cast<uint32_t>(array)] = group_id;
+
+    const OpFamily family = family_of(state_.graph[value].op);
+    const bool sweeps = family == OpFamily::Reduce || family == OpFamily::Cumulative;
+    Placement& placement = state_[value];
+    placement.group = group_id;
+    placement.is_row = joining.is_row;
+    placement.sweep = joining.sweep;
+    placement.expression_cost = sweeps ? 0 : std::min(joining.expression_cost, 1e9);
+  }
+
+  void merge(int from, int into) {
+    Group& source = state_.groups[static_cast<size_t>(from)];
+    Group& target = state_.groups[static_cast<size_t>(into)];
+    for (Value member : source.members) state_[member].group = into;
+    target.members.insert(target.members.end(), source.members.begin(), source.members.end());
+    target.recomputed.insert(source.recomputed.begin(), source.recomputed.end());
+    target.arrays.insert(source.arrays.begin(), source.arrays.end());
+    target.first_reader = std::min(target.first_reader, source.first_reader);
+    const int order = source.order;
+    source = Group{};
+    source.order = order;
+    source.closed = true;
+    source.merged_into = into;
+  }
+
+  std::string group_label(const Group& group) const {
+    return group.members.empty() ? "?" : std::string(name_of(state_.graph[group.members.back()].op));
+  }
+
+  Groups state_;
+  FusionResult result_;
+};
+
+}  // namespace
+
+Value stored_value(const Graph& graph, Value output) {
+  Value value = output;
+  while (graph[value].op == Op::reshape) value = graph[value].inputs[0];
+  return is_computed(graph[value]) ? value : output;
+}
+
+FusionResult fuse(const Graph& graph, const FusionOptions& options) { return Fuser(graph, options).run(); }
+
+}  // namespace tokamak

@@ -1,0 +1,84 @@
+#include "fusion/kernel.h"
+
+#include <string_view>
+
+#include "ops/index_map.h"
+
+namespace tokamak {
+
+Shape Domain::row_extents() const {
+  Shape rows;
+  for (size_t axis = 0; axis < extents.size(); ++axis) {
+    if (!swept[axis]) rows.push_back(extents[axis]);
+  }
+  return rows;
+}
+
+Shape without_ones(const Shape& shape) {
+  Shape kept;
+  for (int64_t extent : shape) {
+    if (extent != 1) kept.push_back(extent);
+  }
+  return kept;
+}
+
+namespace {
+
+/// Gives the axes of `shape` that are not 1 the variables of the wanted axes, in order.
+template <class Wanted>
+std::vector<Index> index_by_axes(const Domain& domain, const Shape& shape, Wanted wanted) {
+  std::vector<Index> index(shape.size());
+  size_t axis = 0;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 1) continue;
+    while (!wanted(axis)) ++axis;
+    index[i] = Index::of(static_cast<LoopVar>(axis++));
+  }
+  (void)domain;
+  return index;
+}
+
+}  // namespace
+
+std::vector<Index> full_index(const Domain& domain, const Shape& shape) {
+  return index_by_axes(domain, shape, [](size_t) { return true; });
+}
+
+std::vector<Index> row_index(const Domain& domain, const Shape& shape) {
+  return index_by_axes(domain, shape, [&](size_t axis) { return !domain.swept[axis]; });
+}
+
+bool is_full(const Domain& domain, const Shape& shape) { return without_ones(shape) == domain.extents; }
+bool is_row(const Domain& domain, const Shape& shape) {
+  return domain.has_sweep && without_ones(shape) == domain.row_extents();
+}
+
+Ints axes_of(const Node& node) {
+  if (node.attributes.has(Attr::axes)) return node.attributes.ints(Attr::axes);
+  return {node.attributes.integer(Attr::axis)};
+}
+
+std::vector<bool> swept_axes(const Node& node, const Shape& operand) {
+  std::vector<bool> reduced(operand.size(), false);
+  for (int64_t axis : axes_of(node)) reduced[static_cast<size_t>(axis)] = true;
+  std::vector<bool> swept;
+  for (size_t axis = 0; axis < operand.size(); ++axis) {
+    if (operand[axis] != 1) swept.push_back(reduced[axis]);
+  }
+  return swept;
+}
+
+std::vector<std::string> op_names(const Graph& body) {
+  constexpr std::string_view kReducePrefix = "reduce_";
+  std::vector<std::string> names;
+  for (const Node& node : body.nodes()) {
+    const OpFamily family = family_of(node.op);
+    if (family == OpFamily::View || (family == OpFamily::Source && node.op != Op::iota)) continue;
+    std::string_view name = name_of(node.op);
+    if (name.starts_with(kReducePrefix)) name.remove_prefix(kReducePrefix.size());
+    names.emplace_back(name);
+  }
+  return names;
+}
+
+}  // namespace tokamak

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+#include "support/index.h"
+#include "tokamak/explanation.h"
+
+namespace tokamak {
+
+/// The iteration space of a kernel. Axes of extent 1 are left out everywhere, so [N,1,M] and [N,M] are the same space.
+/// Axis k is LoopVar k.
+struct Domain {
+  Shape extents;
+  /// Axes that are reduced or scanned. The others are the rows: a row sweeps these, once or several times.
+  std::vector<bool> swept;
+  bool has_sweep = false;  ///< there are reductions or scans, though all their axes may have extent 1
+
+  Shape row_extents() const;
+  Extents extents_function() const {
+    return [this](LoopVar var) { return extents[static_cast<size_t>(var)]; };
+  }
+};
+
+/// `shape` without its extents of 1.
+Shape without_ones(const Shape& shape);
+
+/// The index of the element of a value of shape `shape` that belongs to a point of the domain: the value has an element for
+/// every point (full), or for every row.
+std::vector<Index> full_index(const Domain& domain, const Shape& shape);
+std::vector<Index> row_index(const Domain& domain, const Shape& shape);
+bool is_full(const Domain& domain, const Shape& shape);
+bool is_row(const Domain& domain, const Shape& shape);
+
+/// Which axes of the domain a reduction or scan over an operand of this shape sweeps.
+std::vector<bool> swept_axes(const Node& node, const Shape& operand);
+
+/// The axes a reduction, arg-reduction or scan works along, as axes of its operand.
+Ints axes_of(const Node& node);
+
+/// Operations that run as one kernel: values come in from memory, results go out to memory, everything between stays in
+/// registers and cache.
+struct FusedKernel {
+  std::string name;            ///< "mul_add_max_sum"
+  Graph body;                  ///< parameters are what it reads, outputs what it writes
+  std::vector<Value> inputs;   ///< of the whole graph, one per parameter of the body
+  std::vector<Value> outputs;  ///< of the whole graph, one per output of the body
+  Domain domain;
+};
+
+/// Names of the computing ops of a kernel's body, in order: {"mul", "add", "max", "sum"}.
+std::vector<std::string> op_names(const Graph& body);
+
+}  // namespace tokamak

@@ -1,0 +1,282 @@
+#include "fusion/legality.h"
+
+#include <algorithm>
+#include <map>
+
+#include "fusion/cost.h"
+#include "ops/index_map.h"
+#include "ops/record.h"
+
+namespace tokamak {
+
+bool is_computed(const Node& node) {
+  return family_of(node.op) != OpFamily::Source && family_of(node.op) != OpFamily::View;
+}
+
+bool is_inline_constant(const Node& node) { return node.op == Op::constant && node.type.elements() == 1; }
+
+std::vector<Index> home_index(const Domain& domain, const Shape& shape, bool is_row) {
+  return is_row ? row_index(domain, shape) : full_index(domain, shape);
+}
+
+namespace {
+
+bool sweeps(const Node& node) {
+  return family_of(node.op) == OpFamily::Reduce || family_of(node.op) == OpFamily::Cumulative;
+}
+
+/// One examination. Needs are visited from the latest value to the earliest, so that all needs of a value are known when it is its turn.
+class Examination {
+ public:
+  Examination(const Groups& state, Value value, const Group& group)
+      : state_(state), graph_(state.graph), group_(group), value_(value) {
+    joining_.domain = group.domain;
+  }
+
+  Joining run() {
+    if (!place()) return joining_;
+    start();
+    while (!needs_.empty() && joining_.allowed()) {
+      auto latest = needs_.begin();
+      const Value needed = latest->first;
+      const std::vector<std::vector<Index>> points = std::move(latest->second);
+      needs_.erase(latest);
+      visit(needed, points);
+    }
+    if (joining_.allowed()) check_limits();
+    return joining_;
+  }
+
+ private:
+  using Points = std::vector<std::vector<Index>>;
+
+  Extents extents() const { return joining_.domain.extents_function(); }
+
+  void refuse(std::string reason) {
+    if (joining_.allowed()) joining_.refusal = std::move(reason);
+  }
+
+  /// Whether the value fits the domain: an element for every point, or for every row.
+  bool place() {
+    const Node& node = graph_[value_];
+    if (group_.closed && !group_.members.empty()) {
+      refuse("the kernel takes no other operations");
+      return false;
+    }
+    if (sweeps(node)) {
+      const Shape& operand = graph_.type_of(node.inputs[0]).shape;
+      if (without_ones(operand) != joining_.domain.extents) {
+        refuse("it sweeps " + to_string(operand) + ", the kernel iterates over " +
+               to_string(joining_.domain.extents));
+        return false;
+      }
+      const std::vector<bool> swept = swept_axes(node, operand);
+      if (joining_.domain.has_sweep && swept != joining_.domain.swept) {
+        refuse("it reduces other axes than the kernel does");
+        return false;
+      }
+      joining_.domain.swept = swept;
+      joining_.domain.has_sweep = true;
+      joining_.is_row = family_of(node.op) == OpFamily::Reduce;
+      return true;
+    }
+    if (is_row(joining_.domain, node.type.shape)) {
+      joining_.is_row = true;
+      joining_.sweep = -1;
+      return true;
+    }
+    if (is_full(joining_.domain, node.type.shape)) return true;
+    refuse("it iterates over " + to_string(node.type.shape) + ", the kernel over " +
+           to_string(joining_.domain.extents));
+    return false;
+  }
+
+  void start() {
+    const Node& node = graph_[value_];
+    if (node.op == Op::scatter) {
+      for (Value input : node.inputs) need(input, full_index(own_domain(graph_, input), graph_.type_of(input).shape));
+    } else if (sweeps(node)) {
+      need(node.inputs[0], full_index(joining_.domain, graph_.type_of(node.inputs[0]).shape));
+    } else if (is_computed(node)) {
+      expand(value_, {home_index(joining_.domain, node.type.shape, joining_.is_row)});
+    } else {
+      need(value_, home_index(joining_.domain, node.type.shape, joining_.is_row));
+    }
+    if (is_computed(node)) {
+      const DType operand = node.inputs.empty() ? node.type.dtype : graph_.type_of(node.inputs.back()).dtype;
+      joining_.cost += op_cost(node, operand);
+      joining_.expression_cost += op_cost(node, operand);
+    }
+  }
+
+  double op_cost(const Node& node, DType operand) const {
+    return family_of(node.op) == OpFamily::Elementwise ? scalar_cost(node.op, operand, node.type.dtype) : 2.0;
+  }
+
+  void need(Value value, std::vector<Index> at) {
+    Points& points = needs_[value];
+    if (std::find(points.begin(), points.end(), at) == points.end()) points.push_back(std::move(at));
+  }
+
+  /// Needs what the value is made from, at each of these points.
+  void expand(Value value, const Points& points) {
+    const Node& node = graph_[value];
+    for (const std::vector<Index>& at : points) {
+      auto data = [&](size_t operand, const std::vector<Index>& index, int64_t) {
+        need(node.inputs[operand], index);
+        return static_cast<ValueId>(data_ids_++);
+      };
+      for (ElementRead& read : reads_of(graph_, value, at, extents(), data)) {
+        need(node.inputs[read.operand], std::move(read.index));
+      }
+    }
+  }
+
+  void visit(Value value, const Points& points) {
+    const Node& node = graph_[value];
+    if (is_inline_constant(node) || node.op == Op::iota) return;
+    if (is_view(node.op)) return expand(value, points);
+    if (node.op == Op::parameter || node.op == Op::constant) return read(value, points);
+    const Placement& placement = state_[value];
+    if (is_inside(placement.group)) return use_member(value, placement, points);
+    if (group_.recomputed.count(value) != 0) return recompute(value, points);
+    if (can_merge(value, placement, points)) {
+      joining_.merged.push_back(placement.group);
+      const Group& other = state_.groups[static_cast<size_t>(placement.group)];
+      joining_.cost += other.cost;
+      if (other.domain.has_sweep) joining_.domain = other.domain;
+      return use_member(value, placement, points);
+    }
+    if (pays_to_recompute(value, points)) return recompute(value, points);
+    if (state_.groups[static_cast<size_t>(placement.group)].order >= group_.order) {
+      return refuse("it needs " + std::string(name_of(node.op)) + ", which runs later");
+    }
+    joining_.stored.push_back(value);
+    read(value, points);
+  }
+
+  bool is_inside(int group) const {
+    return group >= 0 && (&state_.groups[static_cast<size_t>(group)] == &group_ ||
+                          std::find(joining_.merged.begin(), joining_.merged.end(), group) != joining_.merged.end());
+  }
+
+  /// A value the group computes: in a register when it is wanted at the point at hand, computed again when at another.
+  void use_member(Value value, const Placement& placement, const Points& points) {
+    const Node& node = graph_[value];
+    const std::vector<Index> home = home_index(joining_.domain, node.type.shape, placement.is_row);
+    Points elsewhere;
+    for (const std::vector<Index>& at : points) {
+      if (at == home) {
+        const int after = placement.is_row ? placement.sweep + 1 : placement.sweep;
+        needs_sweep(joining_.is_row && !sweeps(graph_[value_]) ? placement.sweep : after);
+      } else {
+        elsewhere.push_back(at);
+      }
+    }
+    joining_.expression_cost += placement.expression_cost;
+    if (elsewhere.empty()) return;
+    if (!is_pointwise(node.op)) {
+      return refuse("it reads " + std::string(name_of(node.op)) + " at other points than the kernel computes");
+    }
+    if (!pays_to_recompute(value, elsewhere)) {
+      return refuse("computing " + std::string(name_of(node.op)) + " again costs more than storing it");
+    }
+    recompute(value, elsewhere);
+  }
+
+  void needs_sweep(int sweep) { joining_.sweep = std::max(joining_.sweep, sweep); }
+
+  void recompute(Value value, const Points& points) {
+    joining_.recomputed.push_back(value);
+    const double cost = state_[value].expression_cost * static_cast<double>(points.size());
+    joining_.cost += cost;
+    joining_.expression_cost += cost;
+    expand(value, points);
+  }
+
+  bool pays_to_recompute(Value value, const Points& points) const {
+    if (!state_.options.fuse || !is_pointwise(graph_[value].op)) return false;
+    const Placement& placement = state_[value];
+    Recomputation recomputation{.cost_per_element = placement.expression_cost,
+                                .evaluations = 0,
+                                .per_point = static_cast<int64_t>(points.size()),
+                                .type = graph_.type_of(value),
+                                .stored_anyway = placement.stored};
+    const double added = placement.expression_cost * static_cast<double>(points.size());
+    if (group_.cost + joining_.cost + added > kMaxKernelCost) return false;
+    for (const std::vector<Index>& at : points) recomputation.evaluations += evaluations(at);
+    return worth_recomputing(recomputation, state_.options);
+  }
+
+  /// How often code at this index runs: once per point, but not again in the innermost loops that it does not depend on.
+  int64_t evaluations(const std::vector<Index>& at) const {
+    const Shape& shape = joining_.domain.extents;
+    std::vector<bool> used(shape.size(), false);
+    for (const Index& index : at) {
+      for_each_variable(index, [&](LoopVar var) { used[static_cast<size_t>(var)] = true; });
+    }
+    size_t depth = shape.size();
+    while (depth > 0 && !used[depth - 1]) --depth;
+    int64_t count = 1;
+    for (size_t axis = 0; axis < depth; ++axis) count *= shape[axis];
+    return count;
+  }
+
+  /// Whether the whole group that has the value can become part of this one.
+  bool can_merge(Value value, const Placement& placement, const Points& points) const {
+    if (!state_.options.fuse) return false;
+    const Group& other = state_.groups[static_cast<size_t>(placement.group)];
+    if (other.closed || group_.closed || other.order >= group_.order || other.first_reader <= group_.order) return false;
+    if (other.domain.extents != joining_.domain.extents) return false;
+    if (other.domain.has_sweep && joining_.domain.has_sweep && other.domain.swept != joining_.domain.swept) return false;
+    if (group_.cost + joining_.cost + other.cost > kMaxKernelCost) return false;
+    const Domain& domain = other.domain.has_sweep ? other.domain : joining_.domain;
+    const std::vector<Index> home = home_index(domain, graph_.type_of(value).shape, placement.is_row);
+    return points.size() == 1 && points[0] == home;
+  }
+
+  void read(Value value, const Points& points) {
+    joining_.arrays.push_back(value);
+    const Shape& shape = graph_.type_of(value).shape;
+    if (!is_full(joining_.domain, shape)) return;
+    const std::vector<Index> home = full_index(joining_.domain, shape);
+    if (std::find(points.begin(), points.end(), home) != points.end()) joining_.read_in_step.push_back(value);
+  }
+
+  void check_limits() {
+    if (group_.members.empty()) return;  // a kernel of its own is always possible
+    if (group_.cost + joining_.cost > kMaxKernelCost) return refuse("the kernel would grow too large to compile quickly");
+    size_t arrays = group_.arrays.size();
+    for (Value array : joining_.arrays) arrays += group_.arrays.count(array) == 0 ? 1 : 0;
+    if (arrays > kMaxKernelArrays) return refuse("the kernel would read and write too many arrays at once");
+    const bool sweeps_again = joining_.sweep > 0 && (!joining_.is_row || sweeps(graph_[value_]));
+    if (sweeps_again && !worth_sweeping_rows_again(joining_.domain)) {
+      return refuse("it needs the finished reduction, and there are too few rows of " +
+                    to_string(joining_.domain.extents) + " to give each to one thread");
+    }
+  }
+
+  const Groups& state_;
+  const Graph& graph_;
+  const Group& group_;
+  Value value_;
+  Joining joining_;
+  std::map<Value, Points, std::greater<>> needs_;
+  uint32_t data_ids_ = 0;
+};
+
+}  // namespace
+
+Domain own_domain(const Graph& graph, Value value) {
+  const Node& node = graph[value];
+  Domain domain;
+  domain.extents = without_ones(sweeps(node) ? graph.type_of(node.inputs[0]).shape : node.type.shape);
+  domain.swept.assign(domain.extents.size(), false);
+  return domain;
+}
+
+Joining examine_joining(const Groups& state, Value value, const Group& group) {
+  return Examination(state, value, group).run();
+}
+
+}  // namespace tokamak

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tokamak/types.h"
+
+namespace tokamak {
+
+/// How an argument lies in memory, as far as generated code depends on it. Two arguments of the same type and layout
+/// can use the same program; strides marked `other` are read at run time.
+struct Layout {
+  enum class Axis : uint8_t { zero, unit, other };  ///< stride 0, one element, anything else (negative too)
+
+  bool dense = true;       ///< row-major without gaps; then `axes` is empty
+  std::vector<Axis> axes;  ///< otherwise one per axis
+
+  /// `strides` in bytes; axes of extent 1 count as whatever makes the layout simplest.
+  static Layout of(const TensorType& type, const int64_t* strides);
+  friend bool operator==(const Layout&, const Layout&) = default;
+};
+
+/// Byte strides of a dense row-major array.
+std::vector<int64_t> dense_strides(const TensorType& type);
+
+}  // namespace tokamak
