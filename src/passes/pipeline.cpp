@@ -1,0 +1,99 @@
+#include "passes/pipeline.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "ops/record.h"
+#include "passes/compare.h"
+#include "passes/compose_views.h"
+#include "passes/eliminate_common.h"
+#include "passes/eliminate_dead.h"
+#include "passes/fold_constants.h"
+#include "passes/simplify.h"
+
+namespace tokamak {
+namespace {
+
+/// A rewrite can make room for another, but not often: two rounds settle nearly all programs.
+constexpr int kMaxRounds = 4;
+
+constexpr GraphPass kGraphPasses[] = {
+    // First: the rules that follow see numbers instead of operations on numbers.
+    {"fold-constants", "compute what depends on constants alone",
+     [](const Graph& graph, const PipelineOptions& options) {
+       return fold_constants(graph, options.fused_multiply_add);
+     }},
+    // Before the views: where an operand that made the shape goes away, a broadcast comes in its place.
+    {"simplify", "algebra that keeps every bit",
+     [](const Graph& graph, const PipelineOptions&) { return simplify(graph); }},
+    // Before the merging of equal nodes: different chains of views can mean the same elements.
+    {"compose-views", "merge views, drop those that change nothing",
+     [](const Graph& graph, const PipelineOptions&) { return compose_views(graph); }},
+    // After everything that makes equal nodes look equal.
+    {"eliminate-common", "merge nodes that compute the same value",
+     [](const Graph& graph, const PipelineOptions&) { return eliminate_common(graph); }},
+    // Last: sweeps what the others left behind.
+    {"eliminate-dead", "drop nodes that no output needs",
+     [](const Graph& graph, const PipelineOptions&) { return eliminate_dead(graph); }},
+};
+
+const GraphPass& pass_named(std::string_view name) {
+  std::string known;
+  for (const GraphPass& pass : kGraphPasses) {
+    if (pass.name == name) return pass;
+    known += (known.empty() ? "" : ", ") + std::string(pass.name);
+  }
+  throw UserError("there is no pass '" + std::string(name) + "'; there are " + known);
+}
+
+std::vector<const GraphPass*> chosen_passes(const PipelineOptions& options) {
+  std::vector<const GraphPass*> disabled;
+  for (const std::string& name : options.disabled) disabled.push_back(&pass_named(name));
+  std::vector<const GraphPass*> chosen;
+  for (const std::string& name : options.passes) chosen.push_back(&pass_named(name));
+  if (options.passes.empty()) {
+    for (const GraphPass& pass : kGraphPasses) chosen.push_back(&pass);
+  }
+  std::erase_if(chosen, [&](const GraphPass* pass) {
+    return std::find(disabled.begin(), disabled.end(), pass) != disabled.end();
+  });
+  return chosen;
+}
+
+void verify_after(const GraphPass& pass, const Graph& graph) {
+  try {
+    verify(graph);
+  } catch (const Error& error) {
+    throw InternalError("after pass " + std::string(pass.name) + ": " + error.message(), error.where());
+  }
+}
+
+Graph run_pass(const GraphPass& pass, const Graph& graph, int round, const PipelineOptions& options) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  Graph result = pass.run(graph, options);
+  const std::chrono::duration<double, std::milli> time = Clock::now() - start;
+  if (options.verify) verify_after(pass, result);
+  if (options.record != nullptr) {
+    options.record->push_back({std::string(pass.name), round, time.count(), graph.size(), result.size()});
+  }
+  if (options.after_pass) options.after_pass(pass.name, result);
+  return result;
+}
+
+}  // namespace
+
+std::span<const GraphPass> graph_passes() { return kGraphPasses; }
+
+Graph run_pipeline(Graph graph, const PipelineOptions& options) {
+  const std::vector<const GraphPass*> passes = chosen_passes(options);
+  const int rounds = options.passes.empty() ? kMaxRounds : 1;
+  for (int round = 0; round < rounds; ++round) {
+    const Graph before = graph;
+    for (const GraphPass* pass : passes) graph = run_pass(*pass, graph, round, options);
+    if (same_structure(before, graph)) break;
+  }
+  return graph;
+}
+
+}  // namespace tokamak

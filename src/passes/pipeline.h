@@ -1,0 +1,50 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace tokamak {
+
+#ifdef TOKAMAK_VERIFY_PASSES
+inline constexpr bool kVerifyPasses = true;
+#else
+inline constexpr bool kVerifyPasses = false;
+#endif
+
+/// One run of one pass.
+struct PassRecord {
+  std::string name;
+  int round = 0;
+  double milliseconds = 0;
+  size_t nodes_before = 0;
+  size_t nodes_after = 0;
+};
+
+struct PipelineOptions {
+  bool fused_multiply_add = true;     ///< as the CPU the code is for; constants fold with it
+  std::vector<std::string> passes;    ///< just these, in this order, once; empty: the whole pipeline
+  std::vector<std::string> disabled;  ///< left out
+  bool verify = kVerifyPasses;        ///< re-derive every type after every pass
+  std::function<void(std::string_view pass, const Graph& graph)> after_pass;
+  std::vector<PassRecord>* record = nullptr;  ///< what ran, appended
+};
+
+struct GraphPass {
+  std::string_view name;
+  std::string_view summary;
+  Graph (*run)(const Graph& graph, const PipelineOptions& options);
+};
+
+/// Every pass, in the order of the pipeline.
+std::span<const GraphPass> graph_passes();
+
+/// Runs the passes, round after round until one changes nothing, a few rounds at most. Throws UserError for a
+/// pass that does not exist, InternalError for a pass that breaks the graph.
+Graph run_pipeline(Graph graph, const PipelineOptions& options = {});
+
+}  // namespace tokamak

@@ -1,0 +1,199 @@
+// slice and dynamic_slice, moved towards what they read until they merge with it or pick one part of it.
+
+#include <algorithm>
+#include <limits>
+
+#include "passes/views/context.h"
+
+namespace tokamak {
+namespace {
+
+Pending slice(Value of, const std::vector<Range>& ranges) {
+  return {Op::slice, {of}, slice_attributes(ranges)};
+}
+
+bool is_empty(const std::vector<Range>& ranges) {
+  return std::any_of(ranges.begin(), ranges.end(), [](const Range& range) { return range.count == 0; });
+}
+
+Shape shape_of(const std::vector<Range>& ranges) {
+  Shape shape;
+  for (const Range& range : ranges) shape.push_back(range.count);
+  return shape;
+}
+
+Rewrite slice_of_slice(const ViewContext& context, Value inner, Value operand,
+                       const std::vector<Range>& outer) {
+  std::vector<Range> ranges = ranges_of(context.graph()[inner].attributes, context.shape_of(operand));
+  for (size_t i = 0; i < outer.size(); ++i) {
+    if (outer[i].count == 0) {
+      ranges[i] = {};
+    } else {
+      ranges[i] = {ranges[i].start + outer[i].start * ranges[i].step, ranges[i].step * outer[i].step,
+                   outer[i].count};
+    }
+  }
+  return slice(operand, ranges);
+}
+
+/// slice(broadcast(x)) = broadcast(slice(x)): stretched axes only change their extent.
+Rewrite slice_of_broadcast(ViewContext& context, Value inner, Value operand,
+                           const std::vector<Range>& outer) {
+  const Shape& from = context.shape_of(operand);
+  const Shape& to = context.shape_of(inner);
+  const size_t added = to.size() - from.size();
+  std::vector<Range> ranges;
+  for (size_t i = 0; i < from.size(); ++i) {
+    ranges.push_back(is_stretched(from, to, i + added) ? Range{0, 1, from[i]} : outer[i + added]);
+  }
+  const Value part = context.make_inner(slice(operand, ranges));
+  return Pending{Op::broadcast, {part}, {{Attr::shape, shape_of(outer)}}};
+}
+
+/// slice(transpose(x)) = transpose(slice(x)), where that brings the slice to something it can merge with.
+std::optional<Rewrite> slice_of_transpose(ViewContext& context, Value inner, Value operand,
+                                          const std::vector<Range>& outer) {
+  const Op below = context.graph()[operand].op;
+  const bool merges =
+      below == Op::slice || below == Op::broadcast || below == Op::concatenate || below == Op::pad;
+  if (!merges) return std::nullopt;
+  const Attributes attributes = context.graph()[inner].attributes;
+  const Ints& permutation = attributes.ints(Attr::permutation);
+  std::vector<Range> ranges(outer.size());
+  for (size_t i = 0; i < outer.size(); ++i) ranges[static_cast<size_t>(permutation[i])] = outer[i];
+  const Value part = context.make_inner(slice(operand, ranges));
+  return Pending{Op::transpose, {part}, attributes};
+}
+
+/// slice(reverse(x)) = reverse(slice(x)), counting from the other end.
+Rewrite slice_of_reverse(ViewContext& context, Value inner, Value operand, const std::vector<Range>& outer) {
+  const Attributes attributes = context.graph()[inner].attributes;
+  std::vector<Range> ranges = outer;
+  for (int64_t axis : attributes.ints(Attr::axes)) {
+    Range& range = ranges[static_cast<size_t>(axis)];
+    if (range.count == 0) continue;
+    range.start = context.shape_of(operand)[static_cast<size_t>(axis)] - 1 - range.last();
+  }
+  const Value part = context.make_inner(slice(operand, ranges));
+  return Pending{Op::reverse, {part}, attributes};
+}
+
+/// A slice that touches few operands of a concatenation needs only those.
+std::optional<Rewrite> slice_of_concatenation(ViewContext& context, Value inner,
+                                              const std::vector<Range>& outer) {
+  constexpr int64_t kMaxKept = 16;  // bounds the work when many slices overlap
+  if (is_empty(outer)) return std::nullopt;
+  const int64_t axis = context.graph()[inner].attributes.integer(Attr::axis);
+  const Range& range = outer[static_cast<size_t>(axis)];
+  const std::vector<int64_t>& offsets = context.offsets_of(inner);
+  const auto piece_with = [&](int64_t element) {
+    return std::upper_bound(offsets.begin(), offsets.end(), element) - offsets.begin() - 1;
+  };
+  const int64_t first = piece_with(range.start);
+  const int64_t last = piece_with(range.last());
+  const std::vector<Value>& pieces = context.graph()[inner].inputs;
+  const int64_t kept = last - first + 1;
+  if (kept == static_cast<int64_t>(pieces.size()) || kept > kMaxKept) return std::nullopt;
+
+  std::vector<Range> ranges = outer;
+  ranges[static_cast<size_t>(axis)].start -= offsets[static_cast<size_t>(first)];
+  if (kept == 1) return slice(pieces[static_cast<size_t>(first)], ranges);
+  const std::vector<Value> some(pieces.begin() + first, pieces.begin() + last + 1);
+  return slice(context.make_inner({Op::concatenate, some, {{Attr::axis, axis}}}), ranges);
+}
+
+/// A slice within the padded operand needs no padding; one within the padding needs nothing else.
+std::optional<Rewrite> slice_of_padding(const ViewContext& context, Value inner,
+                                        const std::vector<Range>& outer) {
+  if (is_empty(outer)) return std::nullopt;
+  const Node& pad = context.graph()[inner];
+  const Shape& operand = context.shape_of(pad.inputs[0]);
+  const Ints& low = pad.attributes.ints(Attr::low);
+  const Ints& interior = pad.attributes.ints(Attr::interior);
+  std::vector<Range> ranges = outer;
+  bool inside = true;
+  for (size_t i = 0; i < outer.size(); ++i) {
+    const int64_t end = context.shape_of(inner)[i] - pad.attributes.ints(Attr::high)[i];
+    if (outer[i].last() < low[i] || outer[i].start >= end) {
+      return Pending{Op::broadcast, {pad.inputs[1]}, {{Attr::shape, shape_of(outer)}}};
+    }
+    const bool gaps = interior[i] != 0 && operand[i] > 1;
+    inside = inside && !gaps && outer[i].start >= low[i] && outer[i].last() < end;
+    ranges[i].start -= low[i];
+  }
+  if (!inside) return std::nullopt;
+  return slice(pad.inputs[0], ranges);
+}
+
+}  // namespace
+
+std::vector<Range> ranges_of(const Attributes& slice, const Shape& operand) {
+  const Ints& starts = slice.ints(Attr::starts);
+  const Ints& limits = slice.ints(Attr::limits);
+  const Ints& steps = slice.ints(Attr::steps);
+  std::vector<Range> ranges(operand.size());
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    const int64_t length = limits[i] - starts[i];
+    if (length > 0) ranges[i] = {starts[i], steps[i], (length - 1) / steps[i] + 1};
+    if (ranges[i].count == 1) ranges[i].step = 1;  // so that no product with a step overflows
+  }
+  return ranges;
+}
+
+Attributes slice_attributes(const std::vector<Range>& ranges) {
+  Ints starts;
+  Ints limits;
+  Ints steps;
+  for (const Range& range : ranges) {
+    const bool strides = range.count > 1;
+    starts.push_back(range.count == 0 ? 0 : range.start);
+    limits.push_back(range.count == 0 ? 0 : range.last() + 1);
+    steps.push_back(strides ? range.step : 1);
+  }
+  return {
+      {Attr::starts, std::move(starts)}, {Attr::limits, std::move(limits)}, {Attr::steps, std::move(steps)}};
+}
+
+std::optional<Rewrite> rewrite_slice(ViewContext& context, const Pending& node) {
+  const Value input = node.inputs[0];
+  const Shape& shape = context.shape_of(input);
+  const std::vector<Range> ranges = ranges_of(node.attributes, shape);
+  if (shape_of(ranges) == shape) return input;  // as many elements as there are: all of them
+
+  const Node& inner = context.graph()[input];
+  switch (inner.op) {
+    case Op::slice:
+      return slice_of_slice(context, input, inner.inputs[0], ranges);
+    case Op::broadcast:
+      return slice_of_broadcast(context, input, inner.inputs[0], ranges);
+    case Op::transpose:
+      return slice_of_transpose(context, input, inner.inputs[0], ranges);
+    case Op::reverse:
+      return slice_of_reverse(context, input, inner.inputs[0], ranges);
+    case Op::concatenate:
+      return slice_of_concatenation(context, input, ranges);
+    case Op::pad:
+      return slice_of_padding(context, input, ranges);
+    default:
+      return std::nullopt;
+  }
+}
+
+/// Starts that are known make it a slice; they are clamped so that the window lies inside.
+std::optional<Rewrite> rewrite_dynamic_slice(ViewContext& context, const Pending& node) {
+  const Ints& sizes = node.attributes.ints(Attr::sizes);
+  const Shape& shape = context.shape_of(node.inputs[0]);
+  std::vector<Range> ranges;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const int64_t room = shape[i] - sizes[i];
+    const Tensor* start = context.graph().constant_value(node.inputs[i + 1]);
+    if (start == nullptr && room != 0) return std::nullopt;
+    int64_t at = start == nullptr ? 0 : element_as_int(*start, 0);
+    const bool wrapped = start != nullptr && start->type().dtype == DType::u64 && at < 0;
+    if (wrapped) at = std::numeric_limits<int64_t>::max();
+    ranges.push_back({std::clamp<int64_t>(at, 0, room), 1, sizes[i]});
+  }
+  return slice(node.inputs[0], ranges);
+}
+
+}  // namespace tokamak

@@ -1,0 +1,119 @@
+// tokamak run: the functions of a file, on data made from a seed.
+
+#include <algorithm>
+#include <cstring>
+#include <iostream>
+
+#include "commands.h"
+#include "files.h"
+#include "interp/interpreter.h"
+#include "ir/text.h"
+#include "ir/text_literal.h"
+#include "passes/pipeline.h"
+
+namespace tokamak::tool {
+namespace {
+
+/// No value of the program may be larger: a short text can ask for any amount of memory.
+constexpr int64_t kMaxBytes = int64_t{1} << 32;
+
+constexpr Option kOptions[] = {
+    {"--interpret", "", "with the reference interpreter"},
+    {"--optimize", "", "run the graph passes first"},
+    {"--no-fma", "", "compute as a CPU without fused multiply-add does"},
+    {"--seed", "N", "of the made-up arguments; 0 otherwise"},
+    {"--max-elements", "N", "print at most this many of each result; 16 otherwise"},
+    {"--arguments", "", "print the arguments too"},
+};
+
+/// A small generator with the same numbers everywhere (Steele, Lea and Flood's SplitMix).
+class Random {
+ public:
+  explicit Random(uint64_t seed) : state_(seed) {}
+
+  uint64_t next() {
+    uint64_t z = state_ += 0x9e3779b97f4a7c15;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+  }
+  double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }
+
+ private:
+  uint64_t state_;
+};
+
+/// Floats from [-2, 2), signed integers from [-8, 8), unsigned ones from [0, 16), bools.
+Tensor made_up(const TensorType& type, Random& random) {
+  Tensor tensor(type);
+  const size_t size = size_of(type.dtype);
+  for (int64_t i = 0; i < type.elements(); ++i) {
+    Tensor element;
+    if (is_float(type.dtype)) {
+      element = scalar_tensor(type.dtype, 4 * random.unit() - 2);
+    } else {
+      const auto small = static_cast<int64_t>(random.next() >> 60);
+      const int64_t value = type.dtype == DType::boolean    ? small & 1
+                            : is_signed_integer(type.dtype) ? small - 8
+                                                            : small;
+      element = scalar_tensor(type.dtype, value);
+    }
+    std::memcpy(tensor.mutable_data() + static_cast<size_t>(i) * size, element.data(), size);
+  }
+  return tensor;
+}
+
+void require_small(const Graph& graph) {
+  for (const Node& node : graph.nodes()) {
+    if (node.type.bytes() > kMaxBytes) {
+      throw UserError(std::string(name_of(node.op)) + ": " + to_string(node.type) +
+                          " is too large to run here (" + std::to_string(node.type.bytes()) +
+                          " bytes, at most " + std::to_string(kMaxBytes) + ")",
+                      node.where, UserError::Kind::memory);
+    }
+  }
+}
+
+void print_tensor(const std::string& name, const Tensor& tensor, int64_t max_elements) {
+  const int64_t count = tensor.type().elements();
+  std::cout << "  " << name << ": " << to_string(tensor.type()) << " = ";
+  if (tensor.type().rank() == 0) {
+    std::cout << format_element(tensor, 0) << "\n";
+    return;
+  }
+  std::cout << "[";
+  for (int64_t i = 0; i < std::min(count, max_elements); ++i) {
+    std::cout << (i == 0 ? "" : ", ") << format_element(tensor, i);
+  }
+  std::cout << (count > max_elements ? ", ...]\n" : "]\n");
+}
+
+}  // namespace
+
+std::span<const Option> run_options() { return kOptions; }
+
+int run_run(const Arguments& arguments) {
+  if (!arguments.has("--interpret")) throw UsageError("say how to run: --interpret");
+  const bool fma = !arguments.has("--no-fma");
+  const auto max_elements =
+      static_cast<int64_t>(std::min<uint64_t>(arguments.integer("--max-elements", 16), kMaxBytes));
+  const std::string& path = arguments.file();
+  for (Graph& graph : parse(read_file(path), shown_path(path))) {
+    if (arguments.has("--optimize")) graph = run_pipeline(std::move(graph), {.fused_multiply_add = fma});
+    require_small(graph);
+    Random random(arguments.integer("--seed", 0));
+    std::vector<Tensor> inputs;
+    for (Value parameter : graph.parameters()) inputs.push_back(made_up(graph.type_of(parameter), random));
+
+    std::cout << "@" << graph.name() << "\n";
+    for (size_t i = 0; i < inputs.size() && arguments.has("--arguments"); ++i) {
+      print_tensor("%" + graph.parameter_name(i), inputs[i], max_elements);
+    }
+    const std::vector<Tensor> outputs = interpret(graph, inputs, fma);
+    for (size_t i = 0; i < outputs.size(); ++i)
+      print_tensor("result " + std::to_string(i), outputs[i], max_elements);
+  }
+  return kOk;
+}
+
+}  // namespace tokamak::tool
