@@ -13,6 +13,7 @@
 #include "runtime/block_store.h"
 #include "runtime/futex.h"
 #include "runtime/machine.h"
+#include "runtime/profiler.h"
 #include "runtime/size_classes.h"
 #include "runtime/system_memory.h"
 #include "support/log.h"
@@ -288,6 +289,8 @@ BlockHeader* BufferPool::allocate_large(int64_t bytes, int size_class) {
 
 BlockHeader* BufferPool::allocate_fresh(int64_t bytes, int size_class) {
   const int64_t capacity = size_of_class(size_class);
+  ProfileScope scope(ProfileCategory::allocation, "system allocation");
+  scope.count(0, capacity);
   auto* block = new (std::nothrow) BlockHeader;
   void* data = nullptr;
   for (int attempt = 0; attempt < 2 && block != nullptr && data == nullptr; ++attempt) {

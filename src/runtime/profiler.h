@@ -1,0 +1,115 @@
+#pragma once
+
+// What ran when, for how long and over how many bytes. Off by default; then a hook costs one relaxed load.
+//
+//   ProfileSession session;          // records in the whole process until finish()
+//   program.run(...);                // its steps: ProfileScope scope(ProfileCategory::kernel, name);
+//   Profile profile = session.finish();
+//   write_file("trace.json", profile.to_chrome_trace());
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tokamak {
+
+enum class ProfileCategory : uint8_t { kernel, compile, allocation, library };
+std::string_view to_string(ProfileCategory category);
+
+struct ProfileEvent {
+  std::string name;
+  ProfileCategory category = ProfileCategory::kernel;
+  int thread = 0;        ///< numbered from 0 in the order in which threads first recorded something
+  int64_t start_ns = 0;  ///< since the session began
+  int64_t end_ns = 0;
+  int64_t bytes_read = 0;
+  int64_t bytes_written = 0;
+  double flops = 0;
+};
+
+/// The events of a session, by start.
+struct Profile {
+  std::vector<ProfileEvent> events;
+  std::vector<std::string> threads;  ///< names, by number
+  int64_t duration_ns = 0;
+  int64_t dropped = 0;  ///< events beyond what a thread keeps
+
+  /// JSON that chrome://tracing and ui.perfetto.dev open.
+  std::string to_chrome_trace() const;
+};
+
+namespace profiler {
+
+namespace detail {
+extern std::atomic<int> open_sessions;
+}
+
+inline bool enabled() { return detail::open_sessions.load(std::memory_order_relaxed) != 0; }
+
+/// The clock of the events: monotonic nanoseconds.
+int64_t now_ns();
+
+/// Records an event of the calling thread, its times by now_ns(), if a session is open; `thread` is filled
+/// in.
+void record(ProfileEvent event) noexcept;
+
+}  // namespace profiler
+
+/// Records from its making to finish() (or its end). Sessions may overlap; each has the events that ended in
+/// its time.
+class ProfileSession {
+ public:
+  ProfileSession();
+  ~ProfileSession();
+  ProfileSession(const ProfileSession&) = delete;
+  ProfileSession& operator=(const ProfileSession&) = delete;
+
+  /// What was recorded so far.
+  Profile snapshot() const;
+  /// Ends the session; a second call gives an empty profile.
+  Profile finish();
+
+ private:
+  int64_t start_ns_;
+  bool open_ = true;
+};
+
+/// Records the time from its making to its end as one event, if profiling is on when it is made.
+class ProfileScope {
+ public:
+  ProfileScope(ProfileCategory category, std::string_view name) noexcept {
+    if (profiler::enabled()) [[unlikely]] {
+      begin(category, name);
+    }
+  }
+  ~ProfileScope() {
+    if (on_) [[unlikely]] {
+      end();
+    }
+  }
+  ProfileScope(const ProfileScope&) = delete;
+  ProfileScope& operator=(const ProfileScope&) = delete;
+
+  /// What the work amounts to, as far as it is known.
+  void count(int64_t bytes_read, int64_t bytes_written, double flops = 0) noexcept {
+    bytes_read_ = bytes_read;
+    bytes_written_ = bytes_written;
+    flops_ = flops;
+  }
+
+ private:
+  void begin(ProfileCategory category, std::string_view name) noexcept;
+  void end() noexcept;
+
+  bool on_ = false;
+  ProfileCategory category_ = ProfileCategory::kernel;
+  std::string_view name_;  ///< the caller keeps it alive
+  int64_t start_ns_ = 0;
+  int64_t bytes_read_ = 0;
+  int64_t bytes_written_ = 0;
+  double flops_ = 0;
+};
+
+}  // namespace tokamak
