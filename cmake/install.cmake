@@ -8,6 +8,9 @@ install(TARGETS tokamak EXPORT tokamakTargets COMPONENT cpp
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT cpp NAMELINK_COMPONENT cpp)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tokamak DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT cpp
         FILES_MATCHING PATTERN "*.h" PATTERN "*.def")
+if(TARGET tokamak_command)
+  install(TARGETS tokamak_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT cpp)
+endif()
 install(EXPORT tokamakTargets NAMESPACE tokamak:: DESTINATION ${tokamak_package_dir} COMPONENT cpp)
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/tokamakConfig.cmake.in
