@@ -20,8 +20,8 @@ DType default_dtype(const Operand::Number& number);
 /// < float).
 DType common_dtype(std::span<const Operand> operands);
 
-/// The dtype in which NumPy runs the element-wise `op` on operands whose common dtype is `common`. Where
-/// NumPy refuses it is `common`, and the type rule of the op says why.
+/// The dtype in which NumPy runs the element-wise `op` on operands whose common dtype is `common`. Where NumPy
+/// refuses it is `common`, and the type rule of the op says why.
 DType compute_dtype(Op op, DType common);
 
 /// The float that functions of floats give for this dtype: f16 for bool and 8-bit, f32 for 16-bit, f64 for
@@ -31,9 +31,9 @@ DType float_for(DType dtype);
 /// What sums and products accumulate in: i64 or u64 for integers, i64 for bool, floats are themselves.
 DType sum_dtype(DType dtype);
 
-/// A rank-0 array of `dtype`. Integers that do not fit are a UserError, as in NumPy 2.
-/// It is recorded when `recorded_in` is a trace, and has memory otherwise.
-Array number_array(const Operand::Number& number, DType dtype, std::string_view op,
+/// A rank-0 array of `dtype`. Integers that do not fit are a UserError, as in NumPy 2. It is recorded in
+/// `trace`, or has memory when that is null.
+Array number_array(const Operand::Number& number, DType dtype, Trace* trace, std::string_view op,
                    const std::source_location& where);
 
 bool fits(const Operand::Number& number, DType dtype);
