@@ -34,8 +34,6 @@ struct JitCacheInfo {
   uint64_t misses = 0;
 };
 
-class JitFunction;
-
 /// A jitted function without its C++ signature. Calls are thread-safe, and compile once per signature.
 class TOKAMAK_API JitHandle {
  public:
@@ -52,7 +50,8 @@ class TOKAMAK_API JitHandle {
   void clear() const;
 
  private:
-  std::shared_ptr<JitFunction> function_;
+  struct State;
+  std::shared_ptr<State> state_;
 };
 
 namespace detail {

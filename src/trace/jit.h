@@ -78,6 +78,10 @@ class JitFunction {
   std::vector<Array> call(std::span<const Array> arguments, const Tracer& tracer,
                           const std::source_location& where, uint64_t variant = 0);
 
+  /// What arrays with memory are to lookup() and compiled(). Valid while the arrays are.
+  std::vector<ArgumentView> views_of(std::span<const Array> arguments,
+                                     const std::source_location& where) const;
+
   const JitOptions& options() const { return options_; }
   JitCacheInfo cache_info() const;
   void clear() { cache_.clear(); }

@@ -20,8 +20,8 @@ DType default_dtype(const Operand::Number& number);
 /// < float).
 DType common_dtype(std::span<const Operand> operands);
 
-/// The dtype in which NumPy runs the element-wise `op` on operands whose common dtype is `common`. Where NumPy
-/// refuses it is `common`, and the type rule of the op says why.
+/// The dtype in which NumPy runs the element-wise `op` on operands whose common dtype is `common`. Where
+/// NumPy refuses it is `common`, and the type rule of the op says why.
 DType compute_dtype(Op op, DType common);
 
 /// The float that functions of floats give for this dtype: f16 for bool and 8-bit, f32 for 16-bit, f64 for
