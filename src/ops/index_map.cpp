@@ -117,7 +117,8 @@ std::vector<ElementRead> gather_reads(const Graph& graph, const Node& node, cons
   std::vector<Index> index(at.begin(), first);
   index.push_back(Index::of(data(1, std::vector<Index>(first, last), operand[axis])));
   index.insert(index.end(), last, at.end());
-  return {{0, std::move(index), {}}};
+  const Guard never{{Index(0), 1, 1}};  // an empty operand has nothing to read
+  return {{0, std::move(index), operand[axis] == 0 ? never : Guard{}}};
 }
 
 /// The start of a dynamic window along each axis. Operands `first`, `first + 1`, ... are the scalar starts.

@@ -1,0 +1,235 @@
+#include "loops/evaluator.h"
+
+#include <algorithm>
+
+#include "ops/index_map.h"
+#include "ops/record.h"
+
+namespace tokamak {
+namespace {
+
+bool same(const Guard& a, const Guard& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Condition& x, const Condition& y) {
+    return x.low == y.low && x.high == y.high && x.index == y.index;
+  });
+}
+
+Guard both(const Guard& a, const Guard& b) {
+  Guard guard = a;
+  guard.insert(guard.end(), b.begin(), b.end());
+  return guard;
+}
+
+bool is_reduction(const Node& node) { return family_of(node.op) == OpFamily::Reduce; }
+bool is_scan(const Node& node) { return family_of(node.op) == OpFamily::Cumulative; }
+
+std::vector<double> expression_costs(const Graph& body) {
+  constexpr double kMax = 1e6;  // shared operands count every time, which may double at every step
+  std::vector<double> costs;
+  for (const Node& node : body.nodes()) {
+    double cost = 0;
+    if (family_of(node.op) == OpFamily::Elementwise) {
+      cost = scalar_cost(node.op, body.type_of(node.inputs.back()).dtype, node.type.dtype);
+    }
+    if (!is_reduction(node)) {
+      for (Value input : node.inputs) cost += costs[index_of(input)];
+    }
+    costs.push_back(std::min(cost, kMax));
+  }
+  return costs;
+}
+
+}  // namespace
+
+Evaluator::Evaluator(const FusedKernel& fused, LoopKernel& kernel, NestBuilder& builder)
+    : body_(fused.body),
+      domain_(fused.domain),
+      kernel_(kernel),
+      builder_(builder),
+      expression_costs_(expression_costs(fused.body)) {}
+
+void Evaluator::set_kept(std::map<Value, int> kept, int64_t keep_bytes) {
+  kept_ = std::move(kept);
+  keep_bytes_ = keep_bytes;
+}
+
+void Evaluator::begin_sweep(int sweep, std::unordered_map<uint32_t, AccumulatorId> scans) {
+  sweep_ = sweep;
+  scans_ = std::move(scans);
+}
+
+void Evaluator::finish_sweep() {
+  for (const auto& [value, sweep] : kept_) {
+    if (sweep == sweep_) evaluate(value, full_index(domain_, body_.type_of(value).shape));
+  }
+  // Scans that only a later sweep reads are computed in their own.
+  for (const auto& [id, accumulator] : scans_) {
+    const auto value = static_cast<Value>(id);
+    evaluate(value, full_index(domain_, body_.type_of(value).shape));
+  }
+}
+
+const Evaluator::Known* Evaluator::find(Value value, const std::vector<Index>& at, const Guard& guard) const {
+  auto entries = known_.find(static_cast<uint32_t>(value));
+  if (entries == known_.end()) return nullptr;
+  const bool guard_matters = !is_reduction(body_[value]);
+  for (const Known& known : entries->second) {
+    if (known.depth >= builder_.depth() || builder_.instance(known.depth) != known.instance) continue;
+    if (known.at == at && (!guard_matters || same(known.guard, guard))) return &known;
+  }
+  return nullptr;
+}
+
+ValueId Evaluator::remember(Value value, const std::vector<Index>& at, const Guard& guard, ValueId result) {
+  const size_t depth = builder_.depth_of(result);
+  known_[static_cast<uint32_t>(value)].push_back({at, guard, result, depth, builder_.instance(depth)});
+  return result;
+}
+
+void Evaluator::define(Value value, std::vector<Index> at, ValueId result) { remember(value, at, {}, result); }
+
+bool Evaluator::is_home(Value value, const std::vector<Index>& at, const Guard& guard) const {
+  const Node& node = body_[value];
+  if (!domain_.has_sweep || !guard.empty() || node.inputs.empty() || is_view(node.op)) return false;
+  return is_full(domain_, node.type.shape) && at == full_index(domain_, node.type.shape);
+}
+
+bool Evaluator::is_worth_keeping(Value value) const {
+  constexpr double kCheap = 8;
+  const Node& node = body_[value];
+  if (is_scan(node)) return true;
+  auto bytes = static_cast<int64_t>(size_of(node.type.dtype));
+  for (size_t axis = 0; axis < domain_.extents.size(); ++axis) bytes *= domain_.swept[axis] ? domain_.extents[axis] : 1;
+  return expression_costs_[index_of(value)] > kCheap && bytes <= keep_bytes_;
+}
+
+ValueId Evaluator::evaluate(Value value, const std::vector<Index>& at, const Guard& guard) {
+  if (const Known* known = find(value, at, guard)) return known->result;
+  if (is_home(value, at, guard)) {
+    const auto kept = kept_.find(value);
+    if (kept != kept_.end() && kept->second < sweep_) {
+      return remember(value, at, guard, builder_.load(scratch_for(value), scratch_index(), {}));
+    }
+    const auto [first, is_first] = first_evaluated_.try_emplace(static_cast<uint32_t>(value), sweep_);
+    if (!is_first && first->second < sweep_ && kept == kept_.end() && is_worth_keeping(value)) {
+      // Found in the first pass, whose loops are thrown away: the value only has to have the right dtype.
+      wanted_again_.emplace(value, first->second);
+      return remember(value, at, guard, builder_.literal(scalar_tensor(body_.type_of(value).dtype, int64_t{0})));
+    }
+    const ValueId result = remember(value, at, guard, make(value, at, guard));
+    if (kept != kept_.end() && kept->second == sweep_) keep(value, result);
+    return result;
+  }
+  return remember(value, at, guard, make(value, at, guard));
+}
+
+void Evaluator::keep(Value value, ValueId result) { builder_.store(scratch_for(value), scratch_index(), result); }
+
+std::vector<Index> Evaluator::scratch_index() const {
+  std::vector<Index> index;
+  for (size_t axis = 0; axis < domain_.extents.size(); ++axis) {
+    if (domain_.swept[axis]) index.push_back(Index::of(static_cast<LoopVar>(axis)));
+  }
+  return index;
+}
+
+BufferId Evaluator::scratch_for(Value value) {
+  auto found = scratch_.find(static_cast<uint32_t>(value));
+  if (found != scratch_.end()) return found->second;
+  TensorType type{body_.type_of(value).dtype, {}};
+  for (size_t axis = 0; axis < domain_.extents.size(); ++axis) {
+    if (domain_.swept[axis]) type.shape.push_back(domain_.extents[axis]);
+  }
+  Buffer buffer{"kept" + std::to_string(scratch_.size()), type, Buffer::Role::scratch, {}};
+  buffer.aligned = true;
+  const BufferId id = builder_.add_buffer(std::move(buffer));
+  scratch_.emplace(static_cast<uint32_t>(value), id);
+  return id;
+}
+
+ValueId Evaluator::make(Value value, const std::vector<Index>& at, const Guard& guard) {
+  const Node& node = body_[value];
+  switch (family_of(node.op)) {
+    case OpFamily::Source:
+      if (node.op == Op::parameter) {
+        const auto& parameters = body_.parameters();
+        const auto position = std::find(parameters.begin(), parameters.end(), value) - parameters.begin();
+        return builder_.load(static_cast<BufferId>(position), at, guard);
+      }
+      if (node.op == Op::constant) {
+        const Tensor& tensor = node.attributes.tensor(Attr::value);
+        return builder_.literal(Tensor::copy_of({tensor.type().dtype, {}}, tensor.data()));
+      }
+      return builder_.index_value(at[static_cast<size_t>(node.attributes.integer(Attr::axis))], node.type.dtype);
+    case OpFamily::Elementwise: {
+      std::vector<ValueId> operands;
+      for (const ElementRead& read : reads_of(body_, value, at, domain_.extents_function(), {})) {
+        operands.push_back(evaluate(node.inputs[read.operand], read.index, guard));
+      }
+      return builder_.compute(node.op, std::move(operands), node.type.dtype);
+    }
+    case OpFamily::View:
+    case OpFamily::Index: return make_indexed(value, at, guard);
+    case OpFamily::Cumulative: return make_scan(value, at);
+    case OpFamily::Reduce: break;
+  }
+  throw InternalError("lower: " + std::string(name_of(node.op)) + " is wanted where it is not known", node.where);
+}
+
+ValueId Evaluator::make_scan(Value value, const std::vector<Index>& at) {
+  const Node& node = body_[value];
+  auto scan = scans_.find(static_cast<uint32_t>(value));
+  if (scan == scans_.end() || at != full_index(domain_, node.type.shape)) {
+    throw InternalError("lower: " + std::string(name_of(node.op)) + " is wanted where it is not known", node.where);
+  }
+  return builder_.accumulate_running(scan->second, evaluate(node.inputs[0], at));
+}
+
+ValueId Evaluator::make_indexed(Value value, const std::vector<Index>& at, const Guard& guard) {
+  const Node& node = body_[value];
+  auto data = [&](size_t operand, const std::vector<Index>& index, int64_t extent) {
+    return data_index(value, operand, index, extent, guard);
+  };
+  const std::vector<ElementRead> reads = reads_of(body_, value, at, domain_.extents_function(), data);
+  // Later reads are what holds where the guards of the earlier ones do not.
+  ValueId result{};
+  for (size_t i = reads.size(); i-- > 0;) {
+    const ElementRead& read = reads[i];
+    const bool is_last = i + 1 == reads.size();
+    const ValueId element = evaluate(node.inputs[read.operand], read.index, both(guard, read.guard));
+    if (is_last || read.guard.empty()) {
+      result = element;
+    } else {
+      result = builder_.compute(Op::select, {builder_.test(read.guard), element, result}, node.type.dtype);
+    }
+  }
+  return result;
+}
+
+ValueId Evaluator::data_index(Value value, size_t operand, const std::vector<Index>& at, int64_t extent,
+                              const Guard& guard) {
+  const Node& node = body_[value];
+  ValueId index = evaluate(node.inputs[operand], at, guard);
+  if (kernel_[index] != DType::i64) index = builder_.compute(Op::convert, {index}, DType::i64);
+  if (!guard.empty()) {  // there the index may be anything, which is nobody's mistake
+    const ValueId zero = builder_.literal(scalar_tensor(DType::i64, int64_t{0}));
+    index = builder_.compute(Op::select, {builder_.test(guard), index, zero}, DType::i64);
+  }
+  if (node.attributes.has(Attr::mode) && node.attributes.word(Attr::mode) == Word::check) {
+    kernel_.checks.push_back({std::string(name_of(node.op)) + ": an index is out of bounds for axis " +
+                                  std::to_string(node.attributes.integer(Attr::axis)) + " with size " +
+                                  std::to_string(extent),
+                              node.where});
+    builder_.check_range(index, extent, static_cast<uint32_t>(kernel_.checks.size() - 1));
+  }
+  return clamped(index, extent);
+}
+
+ValueId Evaluator::clamped(ValueId index, int64_t extent) {
+  const ValueId low = builder_.literal(scalar_tensor(DType::i64, int64_t{0}));
+  const ValueId high = builder_.literal(scalar_tensor(DType::i64, std::max<int64_t>(extent - 1, 0)));
+  const ValueId raised = builder_.compute(Op::max, {index, low}, DType::i64);
+  return builder_.compute(Op::min, {raised, high}, DType::i64);
+}
+
+}  // namespace tokamak

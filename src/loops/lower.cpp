@@ -1,0 +1,202 @@
+#include "loops/lower.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "loops/builder.h"
+#include "loops/evaluator.h"
+#include "ops/record.h"
+
+namespace tokamak {
+namespace {
+
+/// Which sweep over the row makes each value. A reduction is known only after its sweep.
+struct SweepNumbers {
+  std::vector<int> of;  ///< by value: the first sweep that can compute it (a reduction's own sweep)
+  int count = 0;
+};
+
+bool reduces(const Node& node) { return family_of(node.op) == OpFamily::Reduce; }
+bool scans(const Node& node) { return family_of(node.op) == OpFamily::Cumulative; }
+
+SweepNumbers number_sweeps(const Graph& body) {
+  SweepNumbers sweeps;
+  for (const Node& node : body.nodes()) {
+    int first = 0;
+    for (Value input : node.inputs) {
+      const int own = sweeps.of[index_of(input)];
+      first = std::max(first, reduces(body[input]) ? own + 1 : own);
+    }
+    sweeps.of.push_back(first);
+    if (reduces(node) || scans(node)) sweeps.count = std::max(sweeps.count, first + 1);
+  }
+  return sweeps;
+}
+
+class Lowering {
+ public:
+  Lowering(const FusedKernel& fused, const std::vector<Layout>& layouts, const LowerOptions& options,
+           std::map<Value, int> kept)
+      : fused_(fused),
+        body_(fused.body),
+        domain_(fused.domain),
+        options_(options),
+        sweeps_(number_sweeps(fused.body)),
+        builder_(kernel_),
+        evaluator_(fused, kernel_, builder_) {
+    kernel_.name = fused.name;
+    add_buffers(layouts);
+    evaluator_.set_kept(std::move(kept), options.keep_bytes);
+  }
+
+  LoopKernel run() {
+    for (size_t axis = 0; axis < domain_.extents.size(); ++axis) {
+      builder_.add_variable(axis_name(axis), domain_.extents[axis]);
+    }
+    const LoopVar task = builder_.add_variable("task", 1);
+    builder_.open(task, LoopKind::parallel, 1);
+    const std::vector<size_t> rows = axes(false, options_.order.rows);
+    for (size_t axis : rows) open_axis(axis);
+    if (domain_.has_sweep) {
+      for (int sweep = 0; sweep < sweeps_.count || has_outputs_in(sweep); ++sweep) lower_sweep(sweep);
+    }
+    for (size_t i = 0; i < body_.outputs().size(); ++i) {
+      if (is_row_output(i)) store_output(i, row_or_full_index(i));
+    }
+    for (size_t i = 0; i < rows.size() + 1; ++i) builder_.close();
+    return std::move(kernel_);
+  }
+
+  /// Values that a later sweep wanted again and that are worth keeping, with the sweep that computes them first.
+  const std::map<Value, int>& wanted_again() const { return evaluator_.wanted_again(); }
+
+ private:
+  void add_buffers(const std::vector<Layout>& layouts) {
+    uint32_t stride_slots = 0;
+    for (size_t i = 0; i < body_.parameters().size(); ++i) {
+      const TensorType& type = body_.type_of(body_.parameters()[i]);
+      Buffer buffer{body_.parameter_name(i), type, Buffer::Role::input, dense_strides(type)};
+      if (!layouts[i].dense) {
+        buffer.first_stride_slot = stride_slots;
+        stride_slots += static_cast<uint32_t>(type.shape.size());
+        for (size_t axis = 0; axis < type.shape.size(); ++axis) {
+          switch (layouts[i].axes[axis]) {
+            case Layout::Axis::zero: buffer.strides[axis] = 0; break;
+            case Layout::Axis::unit: buffer.strides[axis] = static_cast<int64_t>(size_of(type.dtype)); break;
+            case Layout::Axis::other: buffer.strides[axis] = kDynamicStride; break;
+          }
+        }
+      }
+      builder_.add_buffer(std::move(buffer));
+    }
+    for (size_t i = 0; i < body_.outputs().size(); ++i) {
+      const TensorType& type = body_.type_of(body_.outputs()[i]);
+      Buffer buffer{"out" + std::to_string(i), type, Buffer::Role::output, dense_strides(type)};
+      buffer.aligned = true;
+      builder_.add_buffer(std::move(buffer));
+    }
+  }
+
+  static std::string axis_name(size_t axis) {
+    constexpr std::string_view kNames = "ijklmnpqrstuvw";
+    return axis < kNames.size() ? std::string(1, kNames[axis]) : "i" + std::to_string(axis);
+  }
+
+  std::vector<size_t> axes(bool swept, const std::vector<size_t>& order) const {
+    if (!order.empty()) return order;
+    std::vector<size_t> found;
+    for (size_t axis = 0; axis < domain_.extents.size(); ++axis) {
+      if (domain_.swept[axis] == swept) found.push_back(axis);
+    }
+    return found;
+  }
+
+  void open_axis(size_t axis) {
+    builder_.open(static_cast<LoopVar>(axis), LoopKind::serial, domain_.extents[axis]);
+  }
+
+  bool is_row_output(size_t i) const {
+    return !domain_.has_sweep || is_row(domain_, body_.type_of(body_.outputs()[i]).shape);
+  }
+  std::vector<Index> row_or_full_index(size_t i) const {
+    const Shape& shape = body_.type_of(body_.outputs()[i]).shape;
+    return domain_.has_sweep ? row_index(domain_, shape) : full_index(domain_, shape);
+  }
+  /// The sweep in which a full output is complete.
+  int output_sweep(size_t i) const { return sweeps_.of[index_of(body_.outputs()[i])]; }
+  bool has_outputs_in(int sweep) const {
+    for (size_t i = 0; i < body_.outputs().size(); ++i) {
+      if (!is_row_output(i) && output_sweep(i) >= sweep) return true;
+    }
+    return false;
+  }
+
+  void store_output(size_t i, const std::vector<Index>& at) {
+    const auto buffer = static_cast<BufferId>(body_.parameters().size() + i);
+    builder_.store(buffer, at, evaluator_.evaluate(body_.outputs()[i], at));
+  }
+
+  void lower_sweep(int sweep) {
+    std::vector<std::pair<Value, AccumulatorId>> reductions;
+    std::unordered_map<uint32_t, AccumulatorId> scans_here;
+    for (size_t i = 0; i < body_.size(); ++i) {
+      const auto value = static_cast<Value>(i);
+      const Node& node = body_[value];
+      if (sweeps_.of[i] != sweep || !(reduces(node) || scans(node))) continue;
+      const AccumulatorId accumulator =
+          builder_.add_accumulator({.op = node.op, .dtype = body_.type_of(node.inputs[0]).dtype});
+      builder_.declare(accumulator);
+      if (reduces(node)) reductions.emplace_back(value, accumulator);
+      if (scans(node)) scans_here.emplace(static_cast<uint32_t>(i), accumulator);
+    }
+    const std::vector<size_t> swept = axes(true, options_.order.swept);
+    for (size_t axis : swept) open_axis(axis);
+    evaluator_.begin_sweep(sweep, std::move(scans_here));
+    for (const auto& [value, accumulator] : reductions) {
+      const Value operand = body_[value].inputs[0];
+      const ValueId element = evaluator_.evaluate(operand, full_index(domain_, body_.type_of(operand).shape));
+      builder_.accumulate(accumulator, element, position_in(body_[value]));
+    }
+    for (size_t i = 0; i < body_.outputs().size(); ++i) {
+      if (is_row_output(i) || output_sweep(i) != sweep) continue;
+      store_output(i, full_index(domain_, body_.type_of(body_.outputs()[i]).shape));
+    }
+    evaluator_.finish_sweep();
+    for (size_t i = 0; i < swept.size(); ++i) builder_.close();
+    for (const auto& [value, accumulator] : reductions) {
+      evaluator_.define(value, row_index(domain_, body_.type_of(value).shape), builder_.read(accumulator));
+    }
+  }
+
+  /// arg*: where along the one reduced axis the element is.
+  std::optional<Index> position_in(const Node& node) const {
+    if (node.op != Op::argmax && node.op != Op::argmin) return std::nullopt;
+    const Shape& shape = body_.type_of(node.inputs[0]).shape;
+    return full_index(domain_, shape)[static_cast<size_t>(node.attributes.integer(Attr::axis))];
+  }
+
+  const FusedKernel& fused_;
+  const Graph& body_;
+  const Domain& domain_;
+  const LowerOptions& options_;
+  SweepNumbers sweeps_;
+  LoopKernel kernel_;
+  NestBuilder builder_;
+  Evaluator evaluator_;
+};
+
+}  // namespace
+
+LoopKernel lower_scatter(const FusedKernel& kernel, const std::vector<Layout>& layouts);
+
+LoopKernel lower(const FusedKernel& kernel, const std::vector<Layout>& layouts, const LowerOptions& options) {
+  // The first pass finds out what later sweeps want again; only when there is something is a second one needed.
+  Lowering first(kernel, layouts, options, {});
+  LoopKernel loops = first.run();
+  if (first.wanted_again().empty()) return loops;
+  return Lowering(kernel, layouts, options, first.wanted_again()).run();
+}
+
+}  // namespace tokamak

@@ -1,0 +1,105 @@
+#include "loops/walk.h"
+
+namespace tokamak {
+
+void walk(Loop& loop, const NestVisitor& visitor) {
+  visitor.enter(loop);
+  for (Stmt& stmt : loop.body) {
+    if (Loop* inner = as_loop(stmt)) {
+      walk(*inner, visitor);
+    } else {
+      visitor.visit(stmt);
+    }
+  }
+  visitor.leave(loop);
+}
+
+void walk(const Loop& loop, const std::function<void(const Stmt&)>& visit) {
+  for (const Stmt& stmt : loop.body) {
+    if (const Loop* inner = as_loop(stmt)) {
+      walk(*inner, visit);
+    } else {
+      visit(stmt);
+    }
+  }
+}
+
+void for_each_index(Stmt& stmt, const std::function<void(Index&)>& visit) {
+  struct Visitor {
+    const std::function<void(Index&)>& visit;
+    void guard(Guard& conditions) const {
+      for (Condition& condition : conditions) visit(condition.index);
+    }
+    void all(std::vector<Index>& indices) const {
+      for (Index& index : indices) visit(index);
+    }
+    void operator()(Literal&) const {}
+    void operator()(IndexValue& s) const { visit(s.index); }
+    void operator()(Test& s) const { guard(s.guard); }
+    void operator()(Load& s) const {
+      all(s.index);
+      guard(s.guard);
+    }
+    void operator()(Compute&) const {}
+    void operator()(Store& s) const { all(s.index); }
+    void operator()(Declare&) const {}
+    void operator()(Accumulate& s) const {
+      if (s.position) visit(*s.position);
+    }
+    void operator()(Merge&) const {}
+    void operator()(Read&) const {}
+    void operator()(Spill& s) const { visit(s.slot); }
+    void operator()(Unspill& s) const { visit(s.slot); }
+    void operator()(CheckRange&) const {}
+    void operator()(std::shared_ptr<Loop>& loop) const {
+      if (loop->bound) visit(*loop->bound);
+    }
+  };
+  std::visit(Visitor{visit}, stmt);
+}
+
+void for_each_index(const Stmt& stmt, const std::function<void(const Index&)>& visit) {
+  for_each_index(const_cast<Stmt&>(stmt), [&](Index& index) { visit(index); });  // NOLINT: visited, not changed
+}
+
+std::optional<Access> access_of(const Stmt& stmt) {
+  if (const auto* load = std::get_if<Load>(&stmt)) return Access{load->buffer, &load->index, false};
+  if (const auto* store = std::get_if<Store>(&stmt)) return Access{store->buffer, &store->index, true};
+  return std::nullopt;
+}
+
+Stmt deep_copy(const Stmt& stmt) {
+  const Loop* loop = as_loop(stmt);
+  if (loop == nullptr) return stmt;
+  auto copy = std::make_shared<Loop>(*loop);
+  copy->body = deep_copy(loop->body);
+  return copy;
+}
+
+std::vector<Stmt> deep_copy(const std::vector<Stmt>& body) {
+  std::vector<Stmt> copy;
+  copy.reserve(body.size());
+  for (const Stmt& stmt : body) copy.push_back(deep_copy(stmt));
+  return copy;
+}
+
+std::optional<Index> linear_position(const Buffer& buffer, const std::vector<Index>& index) {
+  const auto unit = static_cast<int64_t>(size_of(buffer.type.dtype));
+  if (buffer.role == Buffer::Role::scratch) {
+    Index position;
+    int64_t stride = 1;
+    for (size_t axis = index.size(); axis-- > 0;) {
+      position = position + index[axis] * stride;
+      stride *= buffer.type.shape[axis];
+    }
+    return position;
+  }
+  Index position;
+  for (size_t axis = 0; axis < index.size(); ++axis) {
+    if (buffer.strides[axis] == kDynamicStride || buffer.strides[axis] % unit != 0) return std::nullopt;
+    position = position + index[axis] * (buffer.strides[axis] / unit);
+  }
+  return position;
+}
+
+}  // namespace tokamak

@@ -1,0 +1,64 @@
+#pragma once
+
+// Schedules are data: a list of decisions, chosen in choose.cpp and carried out, one function each, in apply.cpp.
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "fusion/kernel.h"
+#include "ir/layout.h"
+#include "loops/nest.h"
+#include "support/cpu.h"
+
+namespace tokamak {
+
+/// Two nested loops become one over their product: both walk memory as one would.
+struct Collapse {
+  LoopVar outer;
+  LoopVar inner;  ///< keeps this name
+};
+/// for v in 0..n  =>  for v_tile in 0..n/tile { for v in 0..tile }
+struct Split {
+  LoopVar var;
+  int64_t tile;
+};
+/// The loop over `var` runs `lanes` iterations at once.
+struct Vectorise {
+  LoopVar var;
+  int lanes;
+};
+/// Every `block` iterations of the sweep are summed on their own and joined pairwise: float sums keep their precision.
+struct Cascade {
+  LoopVar var;
+  int64_t block;
+};
+/// Too few rows to keep all threads busy: tasks of `chunk` iterations each reduce a part of a row; a second nest joins the parts.
+struct SplitSweep {
+  LoopVar var;
+  int64_t chunk;
+};
+/// The outer loops of every nest, as far as they are row loops, become its parallel loop.
+struct Parallelise {};
+/// The output is larger than the caches and written once: stores go past them.
+struct Stream {
+  BufferId buffer;
+};
+
+using Decision = std::variant<Collapse, Split, Vectorise, Cascade, SplitSweep, Parallelise, Stream>;
+using Schedule = std::vector<Decision>;
+
+/// A kernel's loops with the decisions that made them what they are.
+struct ScheduledKernel {
+  LoopKernel loops;
+  std::string decisions;  ///< one a line, with the names of the variables
+};
+
+/// Lowers a kernel, chooses how to run it on `cpu`, and carries that out.
+ScheduledKernel schedule_kernel(const FusedKernel& kernel, const std::vector<Layout>& layouts, const Cpu& cpu);
+
+void apply(LoopKernel& kernel, const Decision& decision);
+bool can_collapse(const LoopKernel& kernel, LoopVar outer, LoopVar inner);
+std::string to_string(const Decision& decision, const LoopKernel& kernel);
+
+}  // namespace tokamak
