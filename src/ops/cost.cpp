@@ -1,3 +1,5 @@
+#include <array>
+#include <atomic>
 #include <vector>
 
 #include "ops/math/expr.h"
@@ -133,6 +135,20 @@ double count(Op op, DType operand, DType result) {
   return counter.total();
 }
 
+/// Fusion asks often. Threads that count the same op at once write the same number.
+double remembered_count(Op op, DType operand, DType result) {
+  constexpr size_t kDTypeCount = std::size(kAllDTypes);
+  static std::array<std::atomic<double>, kOpCount* kDTypeCount* kDTypeCount> cost_plus_one = {};
+  const size_t place = (static_cast<size_t>(op) * kDTypeCount + static_cast<size_t>(operand)) * kDTypeCount +
+                       static_cast<size_t>(result);
+  double known = cost_plus_one[place].load(std::memory_order_relaxed);
+  if (known == 0) {
+    known = count(op, operand, result) + 1;
+    cost_plus_one[place].store(known, std::memory_order_relaxed);
+  }
+  return known - 1;
+}
+
 }  // namespace
 
 bool gives_i1(Prim prim) {
@@ -156,7 +172,7 @@ bool gives_i1(Prim prim) {
 double scalar_cost(Op op, DType operand, DType result) {
   switch (family_of(op)) {
     case OpFamily::Elementwise:
-      return count(op, operand, result);
+      return remembered_count(op, operand, result);
     case OpFamily::Reduce:
     case OpFamily::Cumulative:
       return 1;

@@ -22,7 +22,7 @@ TensorType derived_type(const Graph& graph, size_t position) {
     }
     inputs.push_back(graph.type_of(input));
   }
-  if (node.op == Op::parameter) inputs.push_back(node.type);
+  if (node.op == Op::parameter) inputs.assign(1, node.type);
   try {
     return infer_type(node.op, inputs, node.attributes, node.where);
   } catch (const UserError& error) {
