@@ -19,18 +19,16 @@ constexpr int64_t kMaxSplatElements = 4096;
 
 using RulesByOp = std::array<std::vector<const Rule*>, kOpCount>;
 
-const RulesByOp& rules_by_op() {
-  static const auto* const by_op = [] {
-    auto* table = new RulesByOp;
-    for (const Rule& rule : simplify_rules()) (*table)[static_cast<size_t>(rule.from.op)].push_back(&rule);
-    return table;
-  }();
-  return *by_op;
+RulesByOp by_op(std::span<const Rule> rules) {
+  RulesByOp table;
+  for (const Rule& rule : rules) table[static_cast<size_t>(rule.from.op)].push_back(&rule);
+  return table;
 }
 
 class Simplifier {
  public:
-  explicit Simplifier(const Graph& old) : rewriter_(old), made_(rewriter_.graph()) {}
+  Simplifier(const Graph& old, const RulesByOp& rules)
+      : rules_(rules), rewriter_(old), made_(rewriter_.graph()) {}
 
   Graph run() {
     const Graph& old = rewriter_.old();
@@ -38,7 +36,7 @@ class Simplifier {
       const Value value = static_cast<Value>(i);
       const Node& node = old[value];
       if (node.op == Op::parameter) continue;
-      if (rules_by_op()[static_cast<size_t>(node.op)].empty()) {
+      if (rules_[static_cast<size_t>(node.op)].empty()) {
         rewriter_.copy(value);
       } else {
         Pending pending{node.op, rewriter_(std::span<const Value>(node.inputs)), node.attributes};
@@ -69,7 +67,7 @@ class Simplifier {
   }
 
   const Rule* applicable(const Pending& pending, Bindings& bound) {
-    for (const Rule* rule : rules_by_op()[static_cast<size_t>(pending.op)]) {
+    for (const Rule* rule : rules_[static_cast<size_t>(pending.op)]) {
       bound = {};
       if (!matches_operation(rule->from, pending.op, pending.inputs, pending.attributes, bound)) continue;
       if (bound.variables[0]) bound.dtype = made_.type_of(*bound.variables[0]).dtype;
@@ -198,6 +196,7 @@ class Simplifier {
     return made_.add(Op::broadcast, {value}, {{Attr::shape, type.shape}}, where);
   }
 
+  const RulesByOp& rules_;
   GraphRewriter rewriter_;
   Graph& made_;
   std::unordered_map<size_t, std::optional<Tensor>> splats_;
@@ -205,6 +204,13 @@ class Simplifier {
 
 }  // namespace
 
-Graph simplify(const Graph& graph) { return Simplifier(graph).run(); }
+Graph simplify(const Graph& graph) {
+  static const auto* const rules = new RulesByOp(by_op(simplify_rules()));
+  return Simplifier(graph, *rules).run();
+}
+
+Graph simplify_by(const Graph& graph, std::span<const Rule> rules) {
+  return Simplifier(graph, by_op(rules)).run();
+}
 
 }  // namespace tokamak

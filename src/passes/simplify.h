@@ -1,6 +1,9 @@
 #pragma once
 
+#include <span>
+
 #include "ir/graph.h"
+#include "passes/rules/rules.h"
 
 namespace tokamak {
 
@@ -9,5 +12,8 @@ namespace tokamak {
 ///   =>  %0 = neg %y;  %1 = add %x, %y;  %2 = mul %1, 0.25
 /// What becomes unused stays for eliminate_dead.
 Graph simplify(const Graph& graph);
+
+/// The same with these rules only.
+Graph simplify_by(const Graph& graph, std::span<const Rule> rules);
 
 }  // namespace tokamak
