@@ -123,6 +123,9 @@ inline Expr mul_add(Expr a, Expr b, Expr c) {
   return {a.builder, a.builder->prim(Prim::fma, {a.value, b.value, c.value})};
 }
 inline Expr mul_add(Expr a, Expr b, Number auto c) { return mul_add(a, b, constant(a, c)); }
+inline Expr mul_add(Expr a, Number auto b, Number auto c) {
+  return mul_add(a, constant(a, b), constant(a, c));
+}
 inline Expr mul_add(Expr a, Number auto b, Expr c) { return mul_add(a, constant(a, b), c); }
 
 inline Expr cast(Cast kind, Expr a, Lane to) { return {a.builder, a.builder->cast(kind, a.value, to)}; }

@@ -1,0 +1,135 @@
+#include "ops/math/log.h"
+
+#include <limits>
+
+#include "ops/math/math.h"
+
+namespace tokamak::math {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+int64_t bits_of_sqrt_half(Expr x) { return x.is_f32() ? 0x3f3504f3 : 0x3fe6a09e667f3bcd; }
+
+/// A logarithm's base b: 1 / ln b and log_b 2, each in two pieces.
+struct Base {
+  double inverse_ln;        ///< 1 / ln b
+  double inverse_ln_rest;   ///< what is missing from it
+  double inverse_ln_upper;  ///< its upper half of bits, for exact products without fma
+  double inverse_ln_lower;  ///< what is missing from that
+  double log_2_high;        ///< log_b 2, so short that products with exponents are exact
+  double log_2_low;
+};
+
+/// log_b(1 + f), where f + small = ln(1 + f).
+Expr log_of_mantissa(Expr f, Expr small, const Base& base) {
+  if (f.has_fma())
+    return mul_add(f, base.inverse_ln, mul_add(f, base.inverse_ln_rest, small * base.inverse_ln));
+  Expr upper = upper_half(f);
+  Expr rest = (f - upper) * base.inverse_ln_upper + f * base.inverse_ln_lower;
+  return upper * base.inverse_ln_upper + (rest + small * base.inverse_ln);
+}
+
+Expr log_in_base(Expr x, const Base& base) {
+  LogReduction reduced = reduce_log_gradual(x);
+  Expr mantissa = log_of_mantissa(reduced.f, log1p_minus_linear(reduced.f), base);
+  if (base.log_2_low != 0) mantissa = mul_add(reduced.exponent, base.log_2_low, mantissa);
+  return log_special_cases(x, mul_add(reduced.exponent, base.log_2_high, mantissa));
+}
+
+}  // namespace
+
+LogReduction reduce_log(Expr x) {
+  FloatFormat format = format_of(x);
+  int64_t sqrt_half = bits_of_sqrt_half(x);
+  if (x.is_f32()) {
+    Expr above = bits(x) - sqrt_half;
+    Expr exponent = cast(Cast::sitofp, arithmetic_shift_right(above, format.mantissa_bits), Lane::f32);
+    return {exponent, from_bits((above & format.mantissa_mask) + sqrt_half) - 1.0};
+  }
+  // Not all machines convert i64 or shift it arithmetically: keep the exponent biased, and or it into 2^52.
+  Expr above = bits(x) - (sqrt_half - (int64_t{format.exponent_bias} << format.mantissa_bits));
+  Expr exponent =
+      from_bits((above >> format.mantissa_bits) | 0x4330000000000000) - (0x1p52 + format.exponent_bias);
+  return {exponent, from_bits((above & format.mantissa_mask) + sqrt_half) - 1.0};
+}
+
+LogReduction reduce_log_gradual(Expr x) {
+  Expr is_small = x < by_format(x, 0x1p-126, 0x1p-1022);
+  Expr normal = select(is_small, x * by_format(x, 0x1p23, 0x1p52), x);
+  LogReduction reduced = reduce_log(normal);
+  return {reduced.exponent + select(is_small, constant(x, by_format(x, -23, -52)), 0.0), reduced.f};
+}
+
+Expr log1p_minus_linear(Expr f) {
+  Expr f2 = square(f);
+  Expr half_f2 = f2 * 0.5;
+  if (f.is_f32()) {
+    // log(1 + f) = f - f^2 / 2 + f^3 P(f): relative error 2^-30.1.
+    Expr p = polynomial(f, {0x1.555548p-2, -0x1.00000ap-2, 0x1.99a46ap-3, -0x1.555ae8p-3, 0x1.233d42p-3,
+                            -0x1.fc52ecp-4, 0x1.e6bb9ep-4, -0x1.dd1adp-4, 0x1.139376p-4});
+    return mul_add(f2 * f, p, -half_f2);
+  }
+  // With s = f / (2 + f), log(1 + f) = 2 atanh(s) = 2 s + s z R(z) for z = s^2 <= 0.0295: relative error
+  // 2^-59.5. Since 2 s = f - s f = f - f^2 / 2 + s f^2 / 2, an error of s counts little.
+  Expr s = f / (f + 2.0);
+  Expr z = square(s);
+  Expr r =
+      polynomial(z, {0x1.5555555555592p-1, 0x1.999999997fee2p-2, 0x1.24924941e6dc2p-2, 0x1.c71c520e0d747p-3,
+                     0x1.74663e8b35ed9p-3, 0x1.39a1b725c3f85p-3, 0x1.2f05f96fb742dp-3});
+  return mul_add(s, mul_add(z, r, half_f2), -half_f2);
+}
+
+Expr assemble_log(Expr exponent, Expr f, Expr small) {
+  Pair sum = fast_two_sum(exponent * ln2_high(f), f);
+  return sum.high + (sum.low + mul_add(exponent, ln2_low(f), small));
+}
+
+Expr log_special_cases(Expr x, Expr y) {
+  Expr not_positive = select(x == 0.0, -kInfinity, constant(x, kNaN));
+  return select(x == kInfinity, x, select(x > 0.0, y, not_positive));
+}
+
+Scalar log(ScalarBuilder& s, Scalar value) {
+  Expr x{&s, value};
+  LogReduction reduced = reduce_log_gradual(x);
+  return log_special_cases(x, assemble_log(reduced.exponent, reduced.f, log1p_minus_linear(reduced.f)));
+}
+
+Scalar log2(ScalarBuilder& s, Scalar value) {
+  Expr x{&s, value};
+  if (x.is_f32()) {
+    return log_in_base(x, {0x1.715476p+0, 0x1.4ae0c0p-26, 0x1.716p+0, -0x1.7135a8p-13, 1.0, 0.0});
+  }
+  return log_in_base(
+      x, {0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56, 0x1.7154768p+0, -0x1.6a3e80f444178p-27, 1.0, 0.0});
+}
+
+Scalar log10(ScalarBuilder& s, Scalar value) {
+  Expr x{&s, value};
+  if (x.is_f32()) {
+    return log_in_base(
+        x, {0x1.bcb7b2p-2, -0x1.5b235ep-27, 0x1.bccp-2, -0x1.09d5b2p-15, 0x1.344p-2, 0x1.3509f8p-18});
+  }
+  return log_in_base(x, {0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57, 0x1.bcb7b18p-2, -0x1.6c8d78e6acaa4p-29,
+                         0x1.34413509f78p-2, 0x1.fef311f12b358p-46});
+}
+
+// 1 + x = 2^n (1 + f), where f = 2^-n x + (2^-n - 1) takes one rounding, and none for n = 0.
+Scalar log1p(ScalarBuilder& s, Scalar value) {
+  Expr x{&s, value};
+  FloatFormat format = format_of(x);
+  Expr u = x + 1.0;
+  Expr exponent = reduce_log(u).exponent;
+  // 2^(2-n), as 2^-n itself is subnormal for the largest n.
+  Rounded n = round_scaled(exponent, -1.0, format.exponent_bias + 2);
+  Expr scale = power_of_two(x, n.bits);
+  Expr f = mul_add(x * 0.25, scale, scale * 0.25 - 1.0);
+  Expr y = log_special_cases(u, assemble_log(exponent, f, log1p_minus_linear(f)));
+  // Tiny x stand for themselves: -0 keeps its sign, subnormals their last bit.
+  return select(abs(x) < by_format(x, 0x1p-25, 0x1p-54), x, y);
+}
+
+}  // namespace tokamak::math

@@ -1,0 +1,72 @@
+#pragma once
+
+// Polynomials, and what is particular to the two float formats.
+
+#include <initializer_list>
+
+#include "ops/math/expr.h"
+
+namespace tokamak::math {
+
+/// c[0] + c[1] x + c[2] x^2 + ..., by Horner's rule: the fewest instructions, and independent iterations of
+/// the loop around hide its latency.
+inline Expr polynomial(Expr x, std::initializer_list<double> c) {
+  const double* next = c.end() - 1;
+  Expr sum = constant(x, *next);
+  while (next != c.begin()) sum = mul_add(sum, x, *--next);
+  return sum;
+}
+
+/// The number that fits the lane of x.
+inline double by_format(Expr x, double f32, double f64) { return x.is_f32() ? f32 : f64; }
+
+struct FloatFormat {
+  int mantissa_bits;        ///< stored ones
+  int exponent_bias;        ///< biased exponent of 1.0
+  double round_to_integer;  ///< 1.5 * 2^mantissa_bits: added to a small number, it leaves that as an integer
+                            ///< in the low bits
+  int64_t exponent_mask;    ///< bits of the exponent
+  int64_t mantissa_mask;    ///< bits of the mantissa
+};
+
+inline FloatFormat format_of(Expr x) {
+  if (x.is_f32()) return {23, 127, 0x1.8p23, 0x7f800000, 0x007fffff};
+  return {52, 1023, 0x1.8p52, 0x7ff0000000000000, 0x000fffffffffffff};
+}
+
+/// An integer as a float, and (plus an offset) in the low bits of an integer lane.
+struct Rounded {
+  Expr number;
+  Expr bits;
+};
+
+/// The integer nearest to x * scale, which must be far below 2^mantissa_bits. The low bits hold it plus
+/// `offset`.
+inline Rounded round_scaled(Expr x, double scale, int offset = 0) {
+  double shift = format_of(x).round_to_integer + offset;
+  Expr shifted = mul_add(x, scale, constant(x, shift));
+  return {shifted - shift, bits(shifted)};
+}
+
+/// 2^n, where the low bits of `biased` hold n + exponent_bias, the biased exponent of a normal number.
+inline Expr power_of_two(Expr like, Expr biased) {
+  return from_bits(biased << format_of(like).mantissa_bits);
+}
+
+/// p * 2^n with one rounding, overflow to infinity and gradual underflow. The low bits of `biased` hold
+/// n + 2 * exponent_bias; n may be twice as large as the exponent of a normal number.
+inline Expr scale_by_halves(Expr p, Expr biased) {
+  FloatFormat format = format_of(p);
+  Expr half = (biased << (format.mantissa_bits - 1)) & format.exponent_mask;
+  Expr rest = (biased << format.mantissa_bits) - half;
+  return p * from_bits(half) * from_bits(rest);
+}
+
+inline Expr square(Expr x) { return x * x; }
+
+/// Limits to [low, high]; NaN stays.
+inline Expr clamp(Expr x, double low, double high) {
+  return min_or_second(constant(x, high), max_or_second(constant(x, low), x));
+}
+
+}  // namespace tokamak::math
