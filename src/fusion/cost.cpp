@@ -26,15 +26,17 @@ double traffic_per_byte(int64_t bytes, const FusionOptions& options) {
 bool worth_recomputing(const Recomputation& value, const FusionOptions& options) {
   if (value.cost_per_element * static_cast<double>(value.per_point) <= kNegligibleCost) return true;
   const auto elements = static_cast<double>(value.type.elements());
-  const double instruction = kInstructionPerByte * static_cast<double>(std::max<size_t>(size_of(value.type.dtype), 4));
+  const double instruction =
+      kInstructionPerByte * static_cast<double>(std::max<size_t>(size_of(value.type.dtype), 4));
   const double spent_anyway = elements;
   const double recomputing =
       value.cost_per_element * instruction *
       (static_cast<double>(value.evaluations) - (value.stored_anyway ? 0.0 : spent_anyway));
   const double per_byte = traffic_per_byte(value.type.bytes(), options);
   const auto bytes = static_cast<double>(value.type.bytes());
-  double saved = bytes * per_byte;                                             // reading it back
-  if (!value.stored_anyway) saved += 2 * bytes * per_byte + kStepOverhead;     // writing it: a read for ownership too
+  double saved = bytes * per_byte;  // reading it back
+  if (!value.stored_anyway)
+    saved += 2 * bytes * per_byte + kStepOverhead;  // writing it: a read for ownership too
   return recomputing <= saved;
 }
 

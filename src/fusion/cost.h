@@ -9,18 +9,18 @@ namespace tokamak {
 
 /// What computing a value again inside its reader would cost and save.
 struct Recomputation {
-  double cost_per_element;    ///< scalar_cost of its whole expression, from memory
-  int64_t evaluations;        ///< how often the reader would evaluate it
-  int64_t per_point;          ///< evaluations at each point of the reader: 2 for y[1:] - y[:-1]
-  TensorType type;            ///< of the value
-  bool stored_anyway = false; ///< somebody else needs it in memory
+  double cost_per_element;     ///< scalar_cost of its whole expression, from memory
+  int64_t evaluations;         ///< how often the reader would evaluate it
+  int64_t per_point;           ///< evaluations at each point of the reader: 2 for y[1:] - y[:-1]
+  TensorType type;             ///< of the value
+  bool stored_anyway = false;  ///< somebody else needs it in memory
 };
 
 /// Whether computing the value again beats writing it once and reading it back.
 bool worth_recomputing(const Recomputation& value, const FusionOptions& options);
 
-/// Whether rows of this domain may be swept several times by one kernel. Each row is then one thread's work, so there must be
-/// enough of them, or so little work that one thread does it all.
+/// Whether rows of this domain may be swept several times by one kernel. Each row is then one thread's work,
+/// so there must be enough of them, or so little work that one thread does it all.
 bool worth_sweeping_rows_again(const Domain& domain);
 
 /// Beyond this total scalar_cost a kernel takes long to compile and runs out of registers.

@@ -41,9 +41,8 @@ class Extraction {
     std::unordered_map<uint32_t, Value> mapping;
     for (Value value : seen) {
       if (!is_read(value)) continue;
-      mapping[static_cast<uint32_t>(value)] =
-          kernel.body.add_parameter("a" + std::to_string(kernel.inputs.size()), state_.graph.type_of(value),
-                                    state_.graph[value].where);
+      mapping[static_cast<uint32_t>(value)] = kernel.body.add_parameter(
+          "a" + std::to_string(kernel.inputs.size()), state_.graph.type_of(value), state_.graph[value].where);
       kernel.inputs.push_back(value);
     }
     for (Value value : seen) {

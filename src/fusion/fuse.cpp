@@ -47,7 +47,8 @@ class Fuser {
         if (joining.allowed()) return join(value, candidate, joining);
         if (first_refusal.empty() && is_producer(value, candidate)) {
           first_refusal = joining.refusal;
-          result_.refused.push_back({group_label(group), std::string(name_of(state_.graph[value].op)), first_refusal});
+          result_.refused.push_back(
+              {group_label(group), std::string(name_of(state_.graph[value].op)), first_refusal});
         }
       }
     }
@@ -58,7 +59,8 @@ class Fuser {
     state_.groups.push_back(std::move(fresh));
     const Joining joining = examine_joining(state_, value, state_.groups.back());
     if (!joining.allowed()) {
-      throw InternalError("fusion: a kernel of its own was refused: " + joining.refusal, state_.graph[value].where);
+      throw InternalError("fusion: a kernel of its own was refused: " + joining.refusal,
+                          state_.graph[value].where);
     }
     join(value, static_cast<int>(state_.groups.size()) - 1, joining);
   }

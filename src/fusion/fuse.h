@@ -21,10 +21,11 @@ struct FusionResult {
 ///   %0 = mul %w, %x;  %1 = add %0, %b;  %2 = max %1, 0.0;  %3 = reduce_sum %2 {axes=[0]}
 ///   =>  kernel @mul_add_max_sum(%w, %x, %b) -> %3
 ///
-/// Operations are visited in order. Each joins the latest kernel among its producers when it iterates over the same space
-/// (or is one value per row of it), or else a kernel that reads the same data over the same space, or else starts its own.
-/// A kernel's order of making is its order of running; joining only the latest producer keeps that true without searching the graph.
-/// What a kernel needs from another one is read from memory, or computed again where that is cheaper (fusion/cost.h).
+/// Operations are visited in order. Each joins the latest kernel among its producers when it iterates over
+/// the same space (or is one value per row of it), or else a kernel that reads the same data over the same
+/// space, or else starts its own. A kernel's order of making is its order of running; joining only the latest
+/// producer keeps that true without searching the graph. What a kernel needs from another one is read from
+/// memory, or computed again where that is cheaper (fusion/cost.h).
 ///
 /// Outputs that are reshapes of a computed value are not kernels: see `stored_value`.
 FusionResult fuse(const Graph& graph, const FusionOptions& options);

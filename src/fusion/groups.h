@@ -17,21 +17,23 @@ struct Group {
   int order = 0;  ///< of running; reads only from groups with a lower one
   Domain domain;
   std::vector<Value> members;
-  std::set<Value> recomputed;         ///< values of other groups (or members read at other points) it computes itself
-  std::set<Value> arrays;             ///< values it reads from memory
-  double cost = 0;                    ///< scalar_cost of everything in it
-  int first_reader = INT_MAX;         ///< lowest order among the groups that read its members
-  bool closed = false;                ///< takes no more members
-  int merged_into = -1;               ///< the group that has its members now
+  std::set<Value>
+      recomputed;          ///< values of other groups (or members read at other points) it computes itself
+  std::set<Value> arrays;  ///< values it reads from memory
+  double cost = 0;         ///< scalar_cost of everything in it
+  int first_reader = INT_MAX;  ///< lowest order among the groups that read its members
+  bool closed = false;         ///< takes no more members
+  int merged_into = -1;        ///< the group that has its members now
 };
 
 /// What fusion knows of every value.
 struct Placement {
-  int group = -1;        ///< of computed values
-  bool is_row = false;   ///< one element per row of the group's domain, not per point
-  /// Full values: the sweep that computes them. Row values: the sweep after which they are known, -1 for before all.
+  int group = -1;       ///< of computed values
+  bool is_row = false;  ///< one element per row of the group's domain, not per point
+  /// Full values: the sweep that computes them. Row values: the sweep after which they are known, -1 for
+  /// before all.
   int sweep = 0;
-  bool stored = false;       ///< in memory: an output, or read by another group
+  bool stored = false;         ///< in memory: an output, or read by another group
   double expression_cost = 0;  ///< scalar_cost of computing one element from what is in memory
 };
 
@@ -39,8 +41,9 @@ struct Groups {
   const Graph& graph;
   const FusionOptions& options;
   std::vector<Group> groups;
-  std::vector<Placement> placements;              ///< by value
-  std::unordered_map<uint32_t, int> last_reader;  ///< by value: the group that last read all of it in step with its domain
+  std::vector<Placement> placements;  ///< by value
+  std::unordered_map<uint32_t, int>
+      last_reader;  ///< by value: the group that last read all of it in step with its domain
 
   Placement& operator[](Value value) { return placements[index_of(value)]; }
   const Placement& operator[](Value value) const { return placements[index_of(value)]; }

@@ -9,8 +9,8 @@
 
 namespace tokamak {
 
-/// The iteration space of a kernel. Axes of extent 1 are left out everywhere, so [N,1,M] and [N,M] are the same space.
-/// Axis k is LoopVar k.
+/// The iteration space of a kernel. Axes of extent 1 are left out everywhere, so [N,1,M] and [N,M] are the
+/// same space. Axis k is LoopVar k.
 struct Domain {
   Shape extents;
   /// Axes that are reduced or scanned. The others are the rows: a row sweeps these, once or several times.
@@ -26,8 +26,8 @@ struct Domain {
 /// `shape` without its extents of 1.
 Shape without_ones(const Shape& shape);
 
-/// The index of the element of a value of shape `shape` that belongs to a point of the domain: the value has an element for
-/// every point (full), or for every row.
+/// The index of the element of a value of shape `shape` that belongs to a point of the domain: the value has
+/// an element for every point (full), or for every row.
 std::vector<Index> full_index(const Domain& domain, const Shape& shape);
 std::vector<Index> row_index(const Domain& domain, const Shape& shape);
 bool is_full(const Domain& domain, const Shape& shape);
@@ -39,8 +39,8 @@ std::vector<bool> swept_axes(const Node& node, const Shape& operand);
 /// The axes a reduction, arg-reduction or scan works along, as axes of its operand.
 Ints axes_of(const Node& node);
 
-/// Operations that run as one kernel: values come in from memory, results go out to memory, everything between stays in
-/// registers and cache.
+/// Operations that run as one kernel: values come in from memory, results go out to memory, everything
+/// between stays in registers and cache.
 struct FusedKernel {
   std::string name;            ///< "mul_add_max_sum"
   Graph body;                  ///< parameters are what it reads, outputs what it writes

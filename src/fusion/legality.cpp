@@ -25,7 +25,8 @@ bool sweeps(const Node& node) {
   return family_of(node.op) == OpFamily::Reduce || family_of(node.op) == OpFamily::Cumulative;
 }
 
-/// One examination. Needs are visited from the latest value to the earliest, so that all needs of a value are known when it is its turn.
+/// One examination. Needs are visited from the latest value to the earliest, so that all needs of a value are
+/// known when it is its turn.
 class Examination {
  public:
   Examination(const Groups& state, Value value, const Group& group)
@@ -94,7 +95,8 @@ class Examination {
   void start() {
     const Node& node = graph_[value_];
     if (node.op == Op::scatter) {
-      for (Value input : node.inputs) need(input, full_index(own_domain(graph_, input), graph_.type_of(input).shape));
+      for (Value input : node.inputs)
+        need(input, full_index(own_domain(graph_, input), graph_.type_of(input).shape));
     } else if (sweeps(node)) {
       need(node.inputs[0], full_index(joining_.domain, graph_.type_of(node.inputs[0]).shape));
     } else if (is_computed(node)) {
@@ -156,11 +158,13 @@ class Examination {
   }
 
   bool is_inside(int group) const {
-    return group >= 0 && (&state_.groups[static_cast<size_t>(group)] == &group_ ||
-                          std::find(joining_.merged.begin(), joining_.merged.end(), group) != joining_.merged.end());
+    return group >= 0 &&
+           (&state_.groups[static_cast<size_t>(group)] == &group_ ||
+            std::find(joining_.merged.begin(), joining_.merged.end(), group) != joining_.merged.end());
   }
 
-  /// A value the group computes: in a register when it is wanted at the point at hand, computed again when at another.
+  /// A value the group computes: in a register when it is wanted at the point at hand, computed again when at
+  /// another.
   void use_member(Value value, const Placement& placement, const Points& points) {
     const Node& node = graph_[value];
     const std::vector<Index> home = home_index(joining_.domain, node.type.shape, placement.is_row);
@@ -176,7 +180,8 @@ class Examination {
     joining_.expression_cost += placement.expression_cost;
     if (elsewhere.empty()) return;
     if (!is_pointwise(node.op)) {
-      return refuse("it reads " + std::string(name_of(node.op)) + " at other points than the kernel computes");
+      return refuse("it reads " + std::string(name_of(node.op)) +
+                    " at other points than the kernel computes");
     }
     if (!pays_to_recompute(value, elsewhere)) {
       return refuse("computing " + std::string(name_of(node.op)) + " again costs more than storing it");
@@ -208,7 +213,8 @@ class Examination {
     return worth_recomputing(recomputation, state_.options);
   }
 
-  /// How often code at this index runs: once per point, but not again in the innermost loops that it does not depend on.
+  /// How often code at this index runs: once per point, but not again in the innermost loops that it does not
+  /// depend on.
   int64_t evaluations(const std::vector<Index>& at) const {
     const Shape& shape = joining_.domain.extents;
     std::vector<bool> used(shape.size(), false);
@@ -226,9 +232,11 @@ class Examination {
   bool can_merge(Value value, const Placement& placement, const Points& points) const {
     if (!state_.options.fuse) return false;
     const Group& other = state_.groups[static_cast<size_t>(placement.group)];
-    if (other.closed || group_.closed || other.order >= group_.order || other.first_reader <= group_.order) return false;
+    if (other.closed || group_.closed || other.order >= group_.order || other.first_reader <= group_.order)
+      return false;
     if (other.domain.extents != joining_.domain.extents) return false;
-    if (other.domain.has_sweep && joining_.domain.has_sweep && other.domain.swept != joining_.domain.swept) return false;
+    if (other.domain.has_sweep && joining_.domain.has_sweep && other.domain.swept != joining_.domain.swept)
+      return false;
     if (group_.cost + joining_.cost + other.cost > kMaxKernelCost) return false;
     const Domain& domain = other.domain.has_sweep ? other.domain : joining_.domain;
     const std::vector<Index> home = home_index(domain, graph_.type_of(value).shape, placement.is_row);
@@ -245,7 +253,8 @@ class Examination {
 
   void check_limits() {
     if (group_.members.empty()) return;  // a kernel of its own is always possible
-    if (group_.cost + joining_.cost > kMaxKernelCost) return refuse("the kernel would grow too large to compile quickly");
+    if (group_.cost + joining_.cost > kMaxKernelCost)
+      return refuse("the kernel would grow too large to compile quickly");
     size_t arrays = group_.arrays.size();
     for (Value array : joining_.arrays) arrays += group_.arrays.count(array) == 0 ? 1 : 0;
     if (arrays > kMaxKernelArrays) return refuse("the kernel would read and write too many arrays at once");

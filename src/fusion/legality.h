@@ -14,20 +14,20 @@ struct Joining {
   std::string refusal;
   bool is_row = false;
   int sweep = 0;
-  Domain domain;                     ///< the group's, with the sweep the operation adds
-  std::vector<Value> recomputed;     ///< values to compute again inside the group
-  std::vector<Value> stored;         ///< computed values of other groups to read from memory
-  std::vector<Value> arrays;         ///< everything read from memory
-  std::vector<Value> read_in_step;   ///< arrays read at exactly the points of the domain
-  std::vector<int> merged;           ///< groups that become part of this one
-  double cost = 0;                   ///< added to the group
+  Domain domain;                    ///< the group's, with the sweep the operation adds
+  std::vector<Value> recomputed;    ///< values to compute again inside the group
+  std::vector<Value> stored;        ///< computed values of other groups to read from memory
+  std::vector<Value> arrays;        ///< everything read from memory
+  std::vector<Value> read_in_step;  ///< arrays read at exactly the points of the domain
+  std::vector<int> merged;          ///< groups that become part of this one
+  double cost = 0;                  ///< added to the group
   double expression_cost = 0;
 
   bool allowed() const { return refusal.empty(); }
 };
 
-/// Follows everything `value` needs, at the points of the group's domain, through views and recomputed values down to memory and to
-/// values the group has in registers.
+/// Follows everything `value` needs, at the points of the group's domain, through views and recomputed values
+/// down to memory and to values the group has in registers.
 Joining examine_joining(const Groups& state, Value value, const Group& group);
 
 /// The domain of a kernel that starts with this value.

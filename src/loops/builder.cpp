@@ -20,11 +20,12 @@ BufferId NestBuilder::add_buffer(Buffer buffer) {
   return static_cast<BufferId>(kernel_.buffers.size() - 1);
 }
 
-void NestBuilder::open(LoopVar var, LoopKind kind, int64_t extent) {
+void NestBuilder::open(LoopVar var, LoopKind kind, int64_t extent, bool ordered) {
   Loop loop;
   loop.var = var;
   loop.kind = kind;
   loop.extent = extent;
+  loop.ordered = ordered;
   open_.push_back({std::move(loop), next_instance_++});
 }
 

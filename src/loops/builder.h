@@ -1,7 +1,7 @@
 #pragma once
 
-// Builds the statements of one nest: open loops are a stack, and a statement goes into the outermost of them that has
-// everything it depends on.
+// Builds the statements of one nest: open loops are a stack, and a statement goes into the outermost of them
+// that has everything it depends on.
 
 #include <optional>
 #include <string>
@@ -19,8 +19,9 @@ class NestBuilder {
   AccumulatorId add_accumulator(Accumulator accumulator);
   BufferId add_buffer(Buffer buffer);
 
-  void open(LoopVar var, LoopKind kind, int64_t extent);
-  /// Closes the innermost loop and puts it into the one around it; the outermost becomes a nest of the kernel.
+  void open(LoopVar var, LoopKind kind, int64_t extent, bool ordered = false);
+  /// Closes the innermost loop and puts it into the one around it; the outermost becomes a nest of the
+  /// kernel.
   void close();
   size_t depth() const { return open_.size(); }
   /// A number that no other loop has, for the loop that is open at `depth`.

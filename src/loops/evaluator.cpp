@@ -86,7 +86,9 @@ ValueId Evaluator::remember(Value value, const std::vector<Index>& at, const Gua
   return result;
 }
 
-void Evaluator::define(Value value, std::vector<Index> at, ValueId result) { remember(value, at, {}, result); }
+void Evaluator::define(Value value, std::vector<Index> at, ValueId result) {
+  remember(value, at, {}, result);
+}
 
 bool Evaluator::is_home(Value value, const std::vector<Index>& at, const Guard& guard) const {
   const Node& node = body_[value];
@@ -99,7 +101,8 @@ bool Evaluator::is_worth_keeping(Value value) const {
   const Node& node = body_[value];
   if (is_scan(node)) return true;
   auto bytes = static_cast<int64_t>(size_of(node.type.dtype));
-  for (size_t axis = 0; axis < domain_.extents.size(); ++axis) bytes *= domain_.swept[axis] ? domain_.extents[axis] : 1;
+  for (size_t axis = 0; axis < domain_.extents.size(); ++axis)
+    bytes *= domain_.swept[axis] ? domain_.extents[axis] : 1;
   return expression_costs_[index_of(value)] > kCheap && bytes <= keep_bytes_;
 }
 
@@ -114,7 +117,8 @@ ValueId Evaluator::evaluate(Value value, const std::vector<Index>& at, const Gua
     if (!is_first && first->second < sweep_ && kept == kept_.end() && is_worth_keeping(value)) {
       // Found in the first pass, whose loops are thrown away: the value only has to have the right dtype.
       wanted_again_.emplace(value, first->second);
-      return remember(value, at, guard, builder_.literal(scalar_tensor(body_.type_of(value).dtype, int64_t{0})));
+      return remember(value, at, guard,
+                      builder_.literal(scalar_tensor(body_.type_of(value).dtype, int64_t{0})));
     }
     const ValueId result = remember(value, at, guard, make(value, at, guard));
     if (kept != kept_.end() && kept->second == sweep_) keep(value, result);
@@ -123,7 +127,9 @@ ValueId Evaluator::evaluate(Value value, const std::vector<Index>& at, const Gua
   return remember(value, at, guard, make(value, at, guard));
 }
 
-void Evaluator::keep(Value value, ValueId result) { builder_.store(scratch_for(value), scratch_index(), result); }
+void Evaluator::keep(Value value, ValueId result) {
+  builder_.store(scratch_for(value), scratch_index(), result);
+}
 
 std::vector<Index> Evaluator::scratch_index() const {
   std::vector<Index> index;
@@ -160,7 +166,8 @@ ValueId Evaluator::make(Value value, const std::vector<Index>& at, const Guard& 
         const Tensor& tensor = node.attributes.tensor(Attr::value);
         return builder_.literal(Tensor::copy_of({tensor.type().dtype, {}}, tensor.data()));
       }
-      return builder_.index_value(at[static_cast<size_t>(node.attributes.integer(Attr::axis))], node.type.dtype);
+      return builder_.index_value(at[static_cast<size_t>(node.attributes.integer(Attr::axis))],
+                                  node.type.dtype);
     case OpFamily::Elementwise: {
       std::vector<ValueId> operands;
       for (const ElementRead& read : reads_of(body_, value, at, domain_.extents_function(), {})) {
@@ -169,18 +176,23 @@ ValueId Evaluator::make(Value value, const std::vector<Index>& at, const Guard& 
       return builder_.compute(node.op, std::move(operands), node.type.dtype);
     }
     case OpFamily::View:
-    case OpFamily::Index: return make_indexed(value, at, guard);
-    case OpFamily::Cumulative: return make_scan(value, at);
-    case OpFamily::Reduce: break;
+    case OpFamily::Index:
+      return make_indexed(value, at, guard);
+    case OpFamily::Cumulative:
+      return make_scan(value, at);
+    case OpFamily::Reduce:
+      break;
   }
-  throw InternalError("lower: " + std::string(name_of(node.op)) + " is wanted where it is not known", node.where);
+  throw InternalError("lower: " + std::string(name_of(node.op)) + " is wanted where it is not known",
+                      node.where);
 }
 
 ValueId Evaluator::make_scan(Value value, const std::vector<Index>& at) {
   const Node& node = body_[value];
   auto scan = scans_.find(static_cast<uint32_t>(value));
   if (scan == scans_.end() || at != full_index(domain_, node.type.shape)) {
-    throw InternalError("lower: " + std::string(name_of(node.op)) + " is wanted where it is not known", node.where);
+    throw InternalError("lower: " + std::string(name_of(node.op)) + " is wanted where it is not known",
+                        node.where);
   }
   return builder_.accumulate_running(scan->second, evaluate(node.inputs[0], at));
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Turns the values of a kernel's body into statements, on demand: asks for a value at an index, and whatever it is made
-// from is asked for in turn, down to loads.
+// Turns the values of a kernel's body into statements, on demand: asks for a value at an index, and whatever
+// it is made from is asked for in turn, down to loads.
 
 #include <map>
 #include <unordered_map>
@@ -17,7 +17,8 @@ class Evaluator {
  public:
   Evaluator(const FusedKernel& fused, LoopKernel& kernel, NestBuilder& builder);
 
-  /// Values to keep in scratch rows, with the sweep that computes them. Rows larger than `keep_bytes` are not worth it.
+  /// Values to keep in scratch rows, with the sweep that computes them. Rows larger than `keep_bytes` are not
+  /// worth it.
   void set_kept(std::map<Value, int> kept, int64_t keep_bytes);
 
   void begin_sweep(int sweep, std::unordered_map<uint32_t, AccumulatorId> scans);
@@ -47,7 +48,8 @@ class Evaluator {
   ValueId make(Value value, const std::vector<Index>& at, const Guard& guard);
   ValueId make_indexed(Value value, const std::vector<Index>& at, const Guard& guard);
   ValueId make_scan(Value value, const std::vector<Index>& at);
-  ValueId data_index(Value value, size_t operand, const std::vector<Index>& at, int64_t extent, const Guard& guard);
+  ValueId data_index(Value value, size_t operand, const std::vector<Index>& at, int64_t extent,
+                     const Guard& guard);
   ValueId clamped(ValueId index, int64_t extent);
 
   bool is_home(Value value, const std::vector<Index>& at, const Guard& guard) const;

@@ -5,8 +5,10 @@
 #include <set>
 #include <unordered_map>
 
+#include "loops/buffers.h"
 #include "loops/builder.h"
 #include "loops/evaluator.h"
+#include "loops/scatter.h"
 #include "ops/record.h"
 
 namespace tokamak {
@@ -47,7 +49,7 @@ class Lowering {
         builder_(kernel_),
         evaluator_(fused, kernel_, builder_) {
     kernel_.name = fused.name;
-    add_buffers(layouts);
+    add_kernel_buffers(fused, layouts, builder_);
     evaluator_.set_kept(std::move(kept), options.keep_bytes);
   }
 
@@ -69,36 +71,11 @@ class Lowering {
     return std::move(kernel_);
   }
 
-  /// Values that a later sweep wanted again and that are worth keeping, with the sweep that computes them first.
+  /// Values that a later sweep wanted again and that are worth keeping, with the sweep that computes them
+  /// first.
   const std::map<Value, int>& wanted_again() const { return evaluator_.wanted_again(); }
 
  private:
-  void add_buffers(const std::vector<Layout>& layouts) {
-    uint32_t stride_slots = 0;
-    for (size_t i = 0; i < body_.parameters().size(); ++i) {
-      const TensorType& type = body_.type_of(body_.parameters()[i]);
-      Buffer buffer{body_.parameter_name(i), type, Buffer::Role::input, dense_strides(type)};
-      if (!layouts[i].dense) {
-        buffer.first_stride_slot = stride_slots;
-        stride_slots += static_cast<uint32_t>(type.shape.size());
-        for (size_t axis = 0; axis < type.shape.size(); ++axis) {
-          switch (layouts[i].axes[axis]) {
-            case Layout::Axis::zero: buffer.strides[axis] = 0; break;
-            case Layout::Axis::unit: buffer.strides[axis] = static_cast<int64_t>(size_of(type.dtype)); break;
-            case Layout::Axis::other: buffer.strides[axis] = kDynamicStride; break;
-          }
-        }
-      }
-      builder_.add_buffer(std::move(buffer));
-    }
-    for (size_t i = 0; i < body_.outputs().size(); ++i) {
-      const TensorType& type = body_.type_of(body_.outputs()[i]);
-      Buffer buffer{"out" + std::to_string(i), type, Buffer::Role::output, dense_strides(type)};
-      buffer.aligned = true;
-      builder_.add_buffer(std::move(buffer));
-    }
-  }
-
   static std::string axis_name(size_t axis) {
     constexpr std::string_view kNames = "ijklmnpqrstuvw";
     return axis < kNames.size() ? std::string(1, kNames[axis]) : "i" + std::to_string(axis);
@@ -114,7 +91,7 @@ class Lowering {
   }
 
   void open_axis(size_t axis) {
-    builder_.open(static_cast<LoopVar>(axis), LoopKind::serial, domain_.extents[axis]);
+    builder_.open(static_cast<LoopVar>(axis), LoopKind::serial, domain_.extents[axis], domain_.swept[axis]);
   }
 
   bool is_row_output(size_t i) const {
@@ -189,10 +166,12 @@ class Lowering {
 
 }  // namespace
 
-LoopKernel lower_scatter(const FusedKernel& kernel, const std::vector<Layout>& layouts);
-
 LoopKernel lower(const FusedKernel& kernel, const std::vector<Layout>& layouts, const LowerOptions& options) {
-  // The first pass finds out what later sweeps want again; only when there is something is a second one needed.
+  for (Value output : kernel.body.outputs()) {
+    if (kernel.body[output].op == Op::scatter) return lower_scatter(kernel, layouts);
+  }
+  // The first pass finds out what later sweeps want again; only when there is something is a second one
+  // needed.
   Lowering first(kernel, layouts, options, {});
   LoopKernel loops = first.run();
   if (first.wanted_again().empty()) return loops;

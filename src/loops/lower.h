@@ -8,7 +8,8 @@
 
 namespace tokamak {
 
-/// In which order the axes of the domain are nested: row axes outside, swept axes inside each sweep. Empty: as they are.
+/// In which order the axes of the domain are nested: row axes outside, swept axes inside each sweep. Empty:
+/// as they are.
 struct LoopOrder {
   std::vector<size_t> rows;
   std::vector<size_t> swept;
@@ -23,11 +24,13 @@ struct LowerOptions {
 ///
 ///   softmax of f32[64,1000]  =>   for i in 0..64
 ///                                   m := max;  for j in 0..1000 { v0 = x[i,j]; m <- v0 }
-///                                   s := sum;  for j in 0..1000 { v1 = x[i,j]; v2 = sub v1, m; v3 = exp v2; kept[j] = v3; s <- v3 }
-///                                   for j in 0..1000 { v4 = kept[j]; v5 = div v4, s; out[i,j] = v5 }
+///                                   s := sum;  for j in 0..1000 { v1 = x[i,j]; v2 = sub v1, m; v3 = exp v2;
+///                                   kept[j] = v3; s <- v3 } for j in 0..1000 { v4 = kept[j]; v5 = div v4, s;
+///                                   out[i,j] = v5 }
 ///
-/// Every statement stands in the outermost loop that has all it depends on. Values that several sweeps need are computed again when
-/// that is cheap, and kept in a row of scratch memory when it is not.
-LoopKernel lower(const FusedKernel& kernel, const std::vector<Layout>& layouts, const LowerOptions& options = {});
+/// Every statement stands in the outermost loop that has all it depends on. Values that several sweeps need
+/// are computed again when that is cheap, and kept in a row of scratch memory when it is not.
+LoopKernel lower(const FusedKernel& kernel, const std::vector<Layout>& layouts,
+                 const LowerOptions& options = {});
 
 }  // namespace tokamak

@@ -3,14 +3,16 @@
 // A kernel as loops.
 //
 // Meaning
-//   A kernel is a list of nests run one after the other, with a barrier between. The outermost loop of a nest is
-//   `parallel`: its iterations may run in any order, at once. A `serial` loop runs in order. A `vector` loop runs its
-//   body for `lanes` neighbouring values of its variable at once; the lanes of its last round that lie past the end are off: they
-//   load nothing (and read zeros), store nothing and accumulate nothing. At most one vector loop encloses a statement.
-//   A value is uniform (one scalar) unless it depends on the variable of an enclosing vector loop.
+//   A kernel is a list of nests run one after the other, with a barrier between. The outermost loop of a nest
+//   is `parallel`: its iterations may run in any order, at once. A `serial` loop runs in order. A `vector`
+//   loop runs its body for `lanes` neighbouring values of its variable at once; the lanes of its last round
+//   that lie past the end are off: they load nothing (and read zeros), store nothing and accumulate nothing.
+//   At most one vector loop encloses a statement. A value is uniform (one scalar) unless it depends on the
+//   variable of an enclosing vector loop.
 //
-//   Statements run in order; values are assigned once and seen by what follows in the same body and inside loops there.
-//   Accumulators are the only state: declared (set to the neutral element of their op), stepped, then read.
+//   Statements run in order; values are assigned once and seen by what follows in the same body and inside
+//   loops there. Accumulators are the only state: declared (set to the neutral element of their op), stepped,
+//   then read.
 
 #include <optional>
 #include <string>
@@ -32,26 +34,28 @@ inline constexpr int64_t kDynamicStride = INT64_MIN;
 
 struct Buffer {
   enum class Role : uint8_t {
-    input,    ///< KernelFrame::buffers; read only
-    output,   ///< KernelFrame::buffers; never overlaps an input unless the plan put it exactly in place of one
+    input,   ///< KernelFrame::buffers; read only
+    output,  ///< KernelFrame::buffers; never overlaps an input unless the plan put it exactly in place of one
     partial,  ///< KernelFrame::buffers; accumulators on their way from one nest to the next, as raw lanes
     scratch,  ///< KernelFrame::scratch + scratch_offset; belongs to the running task
   };
   std::string name;
   TensorType type;
   Role role;
-  std::vector<int64_t> strides;   ///< bytes per axis; kDynamicStride is read at run time
-  uint32_t first_stride_slot = 0; ///< axis d's dynamic stride is KernelFrame::strides[first_stride_slot + d]
+  std::vector<int64_t> strides;    ///< bytes per axis; kDynamicStride is read at run time
+  uint32_t first_stride_slot = 0;  ///< axis d's dynamic stride is KernelFrame::strides[first_stride_slot + d]
   int64_t scratch_offset = 0;
   bool aligned = false;  ///< the base is 64-byte aligned (what we allocate; inputs are the caller's)
 };
 
 struct Accumulator {
-  Op op;        ///< reduce_* or arg* or cum*
-  DType dtype;  ///< of the elements; sums and products of f16/bf16 are kept in f32 lanes
-  int lanes = 1;             ///< more than one inside or across a vector loop
-  bool across_lanes = false; ///< the vector loop's own axis is reduced: Read combines the lanes into one value
-  bool cascade = false;      ///< a Merge into it is a step of pairwise summation: the n-th part joins its equals in size
+  Op op;          ///< reduce_* or arg* or cum*
+  DType dtype;    ///< of the elements; sums and products of f16/bf16 are kept in f32 lanes
+  int lanes = 1;  ///< more than one inside or across a vector loop
+  bool across_lanes =
+      false;  ///< the vector loop's own axis is reduced: Read combines the lanes into one value
+  bool cascade =
+      false;  ///< a Merge into it is a step of pairwise summation: the n-th part joins its equals in size
 };
 
 // Statements
@@ -129,8 +133,8 @@ struct CheckRange {
 };
 
 struct Loop;
-using Stmt = std::variant<Literal, IndexValue, Test, Load, Compute, Store, Declare, Accumulate, Merge, Read, Spill,
-                          Unspill, CheckRange, std::shared_ptr<Loop>>;
+using Stmt = std::variant<Literal, IndexValue, Test, Load, Compute, Store, Declare, Accumulate, Merge, Read,
+                          Spill, Unspill, CheckRange, std::shared_ptr<Loop>>;
 
 enum class LoopKind : uint8_t { parallel, serial, vector };
 
@@ -141,6 +145,7 @@ struct Loop {
   int64_t extent = 0;
   int lanes = 1;               ///< vector: values of var per round
   std::optional<Index> bound;  ///< the last tile of a split loop is shorter
+  bool ordered = false;        ///< a sweep: iterations depend on those before, through accumulators or memory
   std::vector<Stmt> body;
 };
 
@@ -186,8 +191,8 @@ int64_t accumulator_lane_bytes(const Accumulator& accumulator);
 ///     ...
 std::string print(const LoopKernel& kernel);
 
-/// Checks that values are defined before use, loops nest as they may, and accesses stay inside their buffers
-/// (where that does not depend on data). Throws InternalError.
+/// Checks that values and variables are used only where they are defined, that loops nest as they may, and
+/// that accesses have the rank of their buffer. Throws InternalError.
 void verify(const LoopKernel& kernel);
 
 }  // namespace tokamak

@@ -59,7 +59,8 @@ void for_each_index(Stmt& stmt, const std::function<void(Index&)>& visit) {
 }
 
 void for_each_index(const Stmt& stmt, const std::function<void(const Index&)>& visit) {
-  for_each_index(const_cast<Stmt&>(stmt), [&](Index& index) { visit(index); });  // NOLINT: visited, not changed
+  for_each_index(const_cast<Stmt&>(stmt),
+                 [&](Index& index) { visit(index); });  // NOLINT: visited, not changed
 }
 
 std::optional<Access> access_of(const Stmt& stmt) {

@@ -15,8 +15,8 @@ std::vector<Index> broadcast_index(const Shape& operand, const std::vector<Index
   return index;
 }
 
-/// Reshape, group by group: where a run of axes on one side has the same product as a run on the other, only that run is
-/// linearised, so that [8,3,4] to [8,12] keeps the first axis as it is.
+/// Reshape, group by group: where a run of axes on one side has the same product as a run on the other, only
+/// that run is linearised, so that [8,3,4] to [8,12] keeps the first axis as it is.
 std::vector<Index> reshape_index(const Shape& from, const Shape& to, const std::vector<Index>& at,
                                  const Extents& extents) {
   if (element_count(from) == 0) return std::vector<Index>(from.size());  // nothing is ever read
@@ -50,17 +50,21 @@ std::vector<Index> view_index(const Node& node, const Shape& operand, const std:
                               const Extents& extents) {
   std::vector<Index> index(operand.size());
   switch (node.op) {
-    case Op::broadcast: return broadcast_index(operand, at);
-    case Op::reshape: return reshape_index(operand, node.type.shape, at, extents);
+    case Op::broadcast:
+      return broadcast_index(operand, at);
+    case Op::reshape:
+      return reshape_index(operand, node.type.shape, at, extents);
     case Op::transpose: {
       const Ints& permutation = node.attributes.ints(Attr::permutation);
-      for (size_t axis = 0; axis < at.size(); ++axis) index[static_cast<size_t>(permutation[axis])] = at[axis];
+      for (size_t axis = 0; axis < at.size(); ++axis)
+        index[static_cast<size_t>(permutation[axis])] = at[axis];
       return index;
     }
     case Op::slice: {
       const Ints& starts = node.attributes.ints(Attr::starts);
       const Ints& steps = node.attributes.ints(Attr::steps);
-      for (size_t axis = 0; axis < at.size(); ++axis) index[axis] = at[axis] * steps[axis] + Index(starts[axis]);
+      for (size_t axis = 0; axis < at.size(); ++axis)
+        index[axis] = at[axis] * steps[axis] + Index(starts[axis]);
       return index;
     }
     case Op::reverse: {
@@ -71,7 +75,8 @@ std::vector<Index> view_index(const Node& node, const Shape& operand, const std:
       }
       return index;
     }
-    default: throw InternalError(std::string(name_of(node.op)) + " is not a view", node.where);
+    default:
+      throw InternalError(std::string(name_of(node.op)) + " is not a view", node.where);
   }
 }
 
@@ -93,7 +98,8 @@ std::vector<ElementRead> pad_reads(const Node& node, const Shape& operand, const
   return {inside, {1, {}, {}}};
 }
 
-std::vector<ElementRead> concatenate_reads(const Graph& graph, const Node& node, const std::vector<Index>& at) {
+std::vector<ElementRead> concatenate_reads(const Graph& graph, const Node& node,
+                                           const std::vector<Index>& at) {
   const auto axis = static_cast<size_t>(node.attributes.integer(Attr::axis));
   std::vector<ElementRead> reads;
   int64_t start = 0;
@@ -122,7 +128,8 @@ std::vector<ElementRead> gather_reads(const Graph& graph, const Node& node, cons
 }
 
 /// The start of a dynamic window along each axis. Operands `first`, `first + 1`, ... are the scalar starts.
-std::vector<Index> window_starts(const Shape& operand, const Shape& window, size_t first, const DataIndex& data) {
+std::vector<Index> window_starts(const Shape& operand, const Shape& window, size_t first,
+                                 const DataIndex& data) {
   std::vector<Index> starts;
   for (size_t axis = 0; axis < operand.size(); ++axis) {
     starts.push_back(Index::of(data(first + axis, {}, operand[axis] - window[axis] + 1)));
@@ -130,8 +137,8 @@ std::vector<Index> window_starts(const Shape& operand, const Shape& window, size
   return starts;
 }
 
-std::vector<ElementRead> dynamic_update_reads(const Graph& graph, const Node& node, const std::vector<Index>& at,
-                                              const DataIndex& data) {
+std::vector<ElementRead> dynamic_update_reads(const Graph& graph, const Node& node,
+                                              const std::vector<Index>& at, const DataIndex& data) {
   const Shape& window = graph.type_of(node.inputs[1]).shape;
   const std::vector<Index> starts = window_starts(node.type.shape, window, 2, data);
   ElementRead update{1, {}, {}};
@@ -148,11 +155,15 @@ std::vector<ElementRead> dynamic_update_reads(const Graph& graph, const Node& no
 bool is_pointwise(Op op) {
   switch (family_of(op)) {
     case OpFamily::Elementwise:
-    case OpFamily::View: return true;
-    case OpFamily::Source: return op == Op::iota;
-    case OpFamily::Index: return op != Op::scatter;
+    case OpFamily::View:
+      return true;
+    case OpFamily::Source:
+      return op == Op::iota;
+    case OpFamily::Index:
+      return op != Op::scatter;
     case OpFamily::Reduce:
-    case OpFamily::Cumulative: return false;
+    case OpFamily::Cumulative:
+      return false;
   }
   return false;
 }
@@ -182,33 +193,45 @@ std::vector<Index> delinearise(const Index& position, const Shape& shape, const 
   return index;
 }
 
-std::vector<ElementRead> reads_of(const Graph& graph, Value value, const std::vector<Index>& at, const Extents& extents,
-                                  const DataIndex& data) {
+std::vector<ElementRead> reads_of(const Graph& graph, Value value, const std::vector<Index>& at,
+                                  const Extents& extents, const DataIndex& data) {
   const Node& node = graph[value];
-  auto operand_shape = [&](size_t operand) -> const Shape& { return graph.type_of(node.inputs[operand]).shape; };
+  auto operand_shape = [&](size_t operand) -> const Shape& {
+    return graph.type_of(node.inputs[operand]).shape;
+  };
   switch (family_of(node.op)) {
-    case OpFamily::Source: return {};
+    case OpFamily::Source:
+      return {};
     case OpFamily::Elementwise: {
       std::vector<ElementRead> reads;
-      for (size_t i = 0; i < node.inputs.size(); ++i) reads.push_back({i, broadcast_index(operand_shape(i), at), {}});
+      for (size_t i = 0; i < node.inputs.size(); ++i)
+        reads.push_back({i, broadcast_index(operand_shape(i), at), {}});
       return reads;
     }
-    case OpFamily::View: return {{0, view_index(node, operand_shape(0), at, extents), {}}};
-    case OpFamily::Index: break;
+    case OpFamily::View:
+      return {{0, view_index(node, operand_shape(0), at, extents), {}}};
+    case OpFamily::Index:
+      break;
     case OpFamily::Reduce:
-    case OpFamily::Cumulative: throw InternalError(std::string(name_of(node.op)) + " is not pointwise", node.where);
+    case OpFamily::Cumulative:
+      throw InternalError(std::string(name_of(node.op)) + " is not pointwise", node.where);
   }
   switch (node.op) {
-    case Op::pad: return pad_reads(node, operand_shape(0), at, extents);
-    case Op::concatenate: return concatenate_reads(graph, node, at);
-    case Op::gather: return gather_reads(graph, node, at, data);
+    case Op::pad:
+      return pad_reads(node, operand_shape(0), at, extents);
+    case Op::concatenate:
+      return concatenate_reads(graph, node, at);
+    case Op::gather:
+      return gather_reads(graph, node, at, data);
     case Op::dynamic_slice: {
       std::vector<Index> index = window_starts(operand_shape(0), node.attributes.ints(Attr::sizes), 1, data);
       for (size_t axis = 0; axis < at.size(); ++axis) index[axis] = index[axis] + at[axis];
       return {{0, std::move(index), {}}};
     }
-    case Op::dynamic_update_slice: return dynamic_update_reads(graph, node, at, data);
-    default: throw InternalError(std::string(name_of(node.op)) + " is not pointwise", node.where);
+    case Op::dynamic_update_slice:
+      return dynamic_update_reads(graph, node, at, data);
+    default:
+      throw InternalError(std::string(name_of(node.op)) + " is not pointwise", node.where);
   }
 }
 

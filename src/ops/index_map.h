@@ -1,7 +1,7 @@
 #pragma once
 
-// Views and indexing ops as index arithmetic: which elements of its operands one element of a result is made from.
-// Fusion asks it to see what a kernel would read, lowering to read it.
+// Views and indexing ops as index arithmetic: which elements of its operands one element of a result is made
+// from. Fusion asks it to see what a kernel would read, lowering to read it.
 
 #include <functional>
 #include <vector>
@@ -18,16 +18,18 @@ struct ElementRead {
   Guard guard;
 };
 
-/// Gives the integer that data operand `operand` holds at `index`, brought into [0, extent): gathers and dynamic slices.
+/// Gives the integer that data operand `operand` holds at `index`, brought into [0, extent): gathers and
+/// dynamic slices.
 using DataIndex = std::function<ValueId(size_t operand, const std::vector<Index>& index, int64_t extent)>;
 
-/// The reads of element `at` of a pointwise node (see is_pointwise), other than those `data` makes. In the order of the operands; for
-/// concatenate exactly one guard holds, for pad and dynamic_update_slice the guarded read goes before the other.
-std::vector<ElementRead> reads_of(const Graph& graph, Value node, const std::vector<Index>& at, const Extents& extents,
-                                  const DataIndex& data);
+/// The reads of element `at` of a pointwise node (see is_pointwise), other than those `data` makes. In the
+/// order of the operands; for concatenate exactly one guard holds, for pad and dynamic_update_slice the
+/// guarded read goes before the other.
+std::vector<ElementRead> reads_of(const Graph& graph, Value node, const std::vector<Index>& at,
+                                  const Extents& extents, const DataIndex& data);
 
-/// Whether an element of the result depends on a bounded number of operand elements, so that it can be computed on demand wherever
-/// it is read: everything but reductions, cumulative ops and scatter.
+/// Whether an element of the result depends on a bounded number of operand elements, so that it can be
+/// computed on demand wherever it is read: everything but reductions, cumulative ops and scatter.
 bool is_pointwise(Op op);
 
 /// Whether the op costs nothing: it only says where to read.

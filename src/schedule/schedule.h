@@ -1,6 +1,7 @@
 #pragma once
 
-// Schedules are data: a list of decisions, chosen in choose.cpp and carried out, one function each, in apply.cpp.
+// Schedules are data: a list of decisions, chosen in choose.cpp and carried out, one function each, in
+// apply.cpp.
 
 #include <string>
 #include <variant>
@@ -28,12 +29,14 @@ struct Vectorise {
   LoopVar var;
   int lanes;
 };
-/// Every `block` iterations of the sweep are summed on their own and joined pairwise: float sums keep their precision.
+/// Every `block` iterations of the sweep are summed on their own and joined pairwise: float sums keep their
+/// precision.
 struct Cascade {
   LoopVar var;
   int64_t block;
 };
-/// Too few rows to keep all threads busy: tasks of `chunk` iterations each reduce a part of a row; a second nest joins the parts.
+/// Too few rows to keep all threads busy: tasks of `chunk` iterations each reduce a part of a row; a second
+/// nest joins the parts.
 struct SplitSweep {
   LoopVar var;
   int64_t chunk;
@@ -55,7 +58,8 @@ struct ScheduledKernel {
 };
 
 /// Lowers a kernel, chooses how to run it on `cpu`, and carries that out.
-ScheduledKernel schedule_kernel(const FusedKernel& kernel, const std::vector<Layout>& layouts, const Cpu& cpu);
+ScheduledKernel schedule_kernel(const FusedKernel& kernel, const std::vector<Layout>& layouts,
+                                const Cpu& cpu);
 
 void apply(LoopKernel& kernel, const Decision& decision);
 bool can_collapse(const LoopKernel& kernel, LoopVar outer, LoopVar inner);

@@ -33,16 +33,17 @@ std::strong_ordering compare(const Index& a, const Index& b) {
   if (a.terms.size() != b.terms.size()) return a.terms.size() <=> b.terms.size();
   for (size_t i = 0; i < a.terms.size(); ++i) {
     if (auto order = compare(a.terms[i].atom, b.terms[i].atom); order != 0) return order;
-    if (a.terms[i].coefficient != b.terms[i].coefficient) return a.terms[i].coefficient <=> b.terms[i].coefficient;
+    if (a.terms[i].coefficient != b.terms[i].coefficient)
+      return a.terms[i].coefficient <=> b.terms[i].coefficient;
   }
   return a.constant <=> b.constant;
 }
 
 void add_term(Index& sum, int64_t coefficient, const IndexAtom& atom) {
   if (coefficient == 0) return;
-  auto place = std::lower_bound(sum.terms.begin(), sum.terms.end(), atom, [](const IndexTerm& term, const IndexAtom& a) {
-    return compare(term.atom, a) < 0;
-  });
+  auto place =
+      std::lower_bound(sum.terms.begin(), sum.terms.end(), atom,
+                       [](const IndexTerm& term, const IndexAtom& a) { return compare(term.atom, a) < 0; });
   if (place != sum.terms.end() && compare(place->atom, atom) == 0) {
     place->coefficient += coefficient;
     if (place->coefficient == 0) sum.terms.erase(place);
@@ -71,7 +72,8 @@ IndexAtom quotient_atom(const Index& numerator, int64_t divisor) {
   return Quotient{std::make_shared<const Index>(numerator), divisor};
 }
 
-/// divisor * (n / divisor) + n mod divisor is n: undoes a split that a reshape made and the buffer's strides unmake.
+/// divisor * (n / divisor) + n mod divisor is n: undoes a split that a reshape made and the buffer's strides
+/// unmake.
 void recombine(Index& sum) {
   for (bool changed = true; changed;) {
     changed = false;
@@ -193,7 +195,8 @@ Index modulo(const Index& a, int64_t divisor, const Extents& extents) {
     return modulo(scaled_down(rest, factor), divisor / factor, extents) * factor + Index(offset);
   }
   if (rest.constant == 0 && rest.terms.size() == 1 && rest.terms[0].coefficient == 1) {
-    if (const auto* inner = std::get_if<Remainder>(&rest.terms[0].atom); inner && inner->divisor % divisor == 0) {
+    if (const auto* inner = std::get_if<Remainder>(&rest.terms[0].atom);
+        inner && inner->divisor % divisor == 0) {
       return modulo(*inner->numerator, divisor, extents);
     }
   }
@@ -223,7 +226,8 @@ std::optional<Bounds> bounds_of(const Index& index, const Extents& extents) {
   return total;
 }
 
-Index substitute(const Index& index, const std::function<Index(LoopVar)>& replacement, const Extents& extents) {
+Index substitute(const Index& index, const std::function<Index(LoopVar)>& replacement,
+                 const Extents& extents) {
   Index result(index.constant);
   for (const IndexTerm& term : index.terms) {
     Index part;
@@ -244,8 +248,10 @@ Index substitute(const Index& index, const std::function<Index(LoopVar)>& replac
 void for_each_variable(const Index& index, const std::function<void(LoopVar)>& visit) {
   for (const IndexTerm& term : index.terms) {
     if (const auto* var = std::get_if<LoopVar>(&term.atom)) visit(*var);
-    if (const auto* quotient = std::get_if<Quotient>(&term.atom)) for_each_variable(*quotient->numerator, visit);
-    if (const auto* remainder = std::get_if<Remainder>(&term.atom)) for_each_variable(*remainder->numerator, visit);
+    if (const auto* quotient = std::get_if<Quotient>(&term.atom))
+      for_each_variable(*quotient->numerator, visit);
+    if (const auto* remainder = std::get_if<Remainder>(&term.atom))
+      for_each_variable(*remainder->numerator, visit);
   }
 }
 
@@ -253,7 +259,8 @@ void for_each_value(const Index& index, const std::function<void(ValueId)>& visi
   for (const IndexTerm& term : index.terms) {
     if (const auto* value = std::get_if<ValueId>(&term.atom)) visit(*value);
     if (const auto* quotient = std::get_if<Quotient>(&term.atom)) for_each_value(*quotient->numerator, visit);
-    if (const auto* remainder = std::get_if<Remainder>(&term.atom)) for_each_value(*remainder->numerator, visit);
+    if (const auto* remainder = std::get_if<Remainder>(&term.atom))
+      for_each_value(*remainder->numerator, visit);
   }
 }
 
@@ -279,7 +286,8 @@ std::string to_string(const Index& index, const std::function<std::string(LoopVa
   std::string text;
   auto atom_text = [&](const IndexAtom& atom) -> std::string {
     if (const auto* var = std::get_if<LoopVar>(&atom)) return name(*var);
-    if (const auto* value = std::get_if<ValueId>(&atom)) return "v" + std::to_string(static_cast<uint32_t>(*value));
+    if (const auto* value = std::get_if<ValueId>(&atom))
+      return "v" + std::to_string(static_cast<uint32_t>(*value));
     const auto* quotient = std::get_if<Quotient>(&atom);
     const auto* remainder = std::get_if<Remainder>(&atom);
     const Index& numerator = quotient != nullptr ? *quotient->numerator : *remainder->numerator;

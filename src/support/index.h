@@ -18,7 +18,8 @@ enum class ValueId : uint32_t {};
 
 struct Index;
 
-/// floor(numerator / divisor). The divisor is positive; where an access really happens the numerator is not negative.
+/// floor(numerator / divisor). The divisor is positive; where an access really happens the numerator is not
+/// negative.
 struct Quotient {
   std::shared_ptr<const Index> numerator;
   int64_t divisor;
@@ -36,7 +37,8 @@ struct IndexTerm {
   IndexAtom atom;
 };
 
-/// constant + sum of coefficient * atom. Kept simplified: no zero coefficients, no atom twice, atoms in a fixed order.
+/// constant + sum of coefficient * atom. Kept simplified: no zero coefficients, no atom twice, atoms in a
+/// fixed order.
 struct Index {
   int64_t constant = 0;
   std::vector<IndexTerm> terms;
@@ -83,9 +85,11 @@ struct Bounds {
 std::optional<Bounds> bounds_of(const Index& index, const Extents& extents);
 
 /// `index` with every variable replaced; quotients and remainders are simplified anew.
-Index substitute(const Index& index, const std::function<Index(LoopVar)>& replacement, const Extents& extents);
+Index substitute(const Index& index, const std::function<Index(LoopVar)>& replacement,
+                 const Extents& extents);
 
-/// The coefficient of `var` when the index is linear in it; nullopt when var also stands inside a quotient or remainder.
+/// The coefficient of `var` when the index is linear in it; nullopt when var also stands inside a quotient or
+/// remainder.
 std::optional<int64_t> linear_coefficient(const Index& index, LoopVar var);
 bool mentions(const Index& index, LoopVar var);
 void for_each_variable(const Index& index, const std::function<void(LoopVar)>& visit);

@@ -1,0 +1,259 @@
+// Carries decisions out on a kernel's loops. Nothing is decided here.
+
+#include <algorithm>
+
+#include "loops/walk.h"
+#include "schedule/schedule.h"
+#include "schedule/transform.h"
+
+namespace tokamak {
+namespace {
+
+bool is_dense(const Buffer& buffer) {
+  return buffer.role == Buffer::Role::scratch || buffer.strides == dense_strides(buffer.type);
+}
+
+/// Turns accesses to dense buffers into one-dimensional ones.
+void flatten_dense_buffers(LoopKernel& kernel) {
+  for (Nest& nest : kernel.nests) {
+    walk(nest.root, {.visit = [&](Stmt& stmt) {
+           std::vector<Index>* index = nullptr;
+           BufferId buffer{};
+           if (auto* load = std::get_if<Load>(&stmt))
+             std::tie(index, buffer) = std::tuple(&load->index, load->buffer);
+           if (auto* store = std::get_if<Store>(&stmt))
+             std::tie(index, buffer) = std::tuple(&store->index, store->buffer);
+           if (index == nullptr || index->size() == 1 || !is_dense(kernel[buffer])) return;
+           *index = {*linear_position(kernel[buffer], *index)};
+         }});
+  }
+  for (Buffer& buffer : kernel.buffers) {
+    if (buffer.role == Buffer::Role::partial || !is_dense(buffer)) continue;
+    buffer.type.shape = {buffer.type.elements()};
+    if (buffer.role != Buffer::Role::scratch) buffer.strides = dense_strides(buffer.type);
+  }
+}
+
+void apply_one(LoopKernel& kernel, const Collapse& decision) {
+  flatten_dense_buffers(kernel);
+  const int64_t extent = kernel.extents[static_cast<size_t>(decision.outer)] *
+                         kernel.extents[static_cast<size_t>(decision.inner)];
+  kernel.extents[static_cast<size_t>(decision.inner)] = extent;
+  for (Nest& nest : kernel.nests) {
+    walk(nest.root, {.enter = [&](Loop& loop) {
+           for (Stmt& stmt : loop.body) {
+             Loop* outer = as_loop(stmt);
+             if (outer == nullptr || outer->var != decision.outer) continue;
+             const std::shared_ptr<Loop> inner = std::get<std::shared_ptr<Loop>>(outer->body[0]);
+             inner->extent = extent;
+             stmt = inner;
+           }
+         }});
+    substitute_variable(kernel, nest.root, decision.outer, Index(0));
+  }
+}
+
+void apply_one(LoopKernel& kernel, const Split& decision) {
+  const int64_t extent = kernel.extents[static_cast<size_t>(decision.var)];
+  const LoopVar outer = add_variable(kernel, kernel.variables[static_cast<size_t>(decision.var)] + "_tile",
+                                     (extent + decision.tile - 1) / decision.tile);
+  kernel.extents[static_cast<size_t>(decision.var)] = decision.tile;
+  for (Nest& nest : kernel.nests) {
+    replace_loops(nest.root, decision.var, [&](Loop& loop) {
+      return std::vector<Stmt>{split_loop(kernel, loop, decision.tile, outer, decision.var)};
+    });
+  }
+}
+
+/// Scratch that belongs to a row needs a place per lane when lanes are rows.
+void widen_scratch(LoopKernel& kernel, Loop& loop) {
+  std::vector<bool> widened(kernel.buffers.size(), false);
+  auto widen = [&](BufferId id, std::vector<Index>& index) {
+    Buffer& buffer = kernel[id];
+    if (buffer.role != Buffer::Role::scratch) return;
+    for (const Index& part : index) {
+      if (mentions(part, loop.var)) return;
+    }
+    index.push_back(Index::of(loop.var));
+    if (!widened[static_cast<size_t>(id)]) buffer.type.shape.push_back(loop.extent);
+    widened[static_cast<size_t>(id)] = true;
+  };
+  walk(loop, {.visit = [&](Stmt& stmt) {
+         if (auto* load = std::get_if<Load>(&stmt)) widen(load->buffer, load->index);
+         if (auto* store = std::get_if<Store>(&stmt)) widen(store->buffer, store->index);
+       }});
+}
+
+void apply_one(LoopKernel& kernel, const Vectorise& decision) {
+  std::vector<bool> declared_inside(kernel.accumulators.size(), false);
+  for (Nest& nest : kernel.nests) {
+    int inside = 0;
+    NestVisitor visitor;
+    visitor.enter = [&](Loop& loop) {
+      if (loop.var != decision.var) return;
+      loop.kind = LoopKind::vector;
+      loop.lanes = decision.lanes;
+      if (!loop.ordered) widen_scratch(kernel, loop);
+      ++inside;
+    };
+    visitor.leave = [&](Loop& loop) { inside -= loop.var == decision.var ? 1 : 0; };
+    visitor.visit = [&](Stmt& stmt) {
+      if (inside == 0) return;
+      if (auto* declare = std::get_if<Declare>(&stmt)) {
+        declared_inside[static_cast<size_t>(declare->accumulator)] = true;
+        kernel[declare->accumulator].lanes = decision.lanes;
+      }
+      if (auto* step = std::get_if<Accumulate>(&stmt)) {
+        Accumulator& accumulator = kernel[step->accumulator];
+        accumulator.lanes = decision.lanes;
+        accumulator.across_lanes = !declared_inside[static_cast<size_t>(step->accumulator)];
+      }
+    };
+    walk(nest.root, visitor);
+  }
+}
+
+bool is_float_sum(const Accumulator& accumulator) {
+  return accumulator.op == Op::reduce_sum && is_float(accumulator.dtype);
+}
+
+/// The accumulators stepped inside the loop and declared outside it.
+std::vector<AccumulatorId> stepped_in(const Loop& loop) {
+  std::vector<AccumulatorId> stepped;
+  std::vector<AccumulatorId> declared;
+  auto contains = [](const std::vector<AccumulatorId>& list, AccumulatorId id) {
+    return std::find(list.begin(), list.end(), id) != list.end();
+  };
+  walk(loop, [&](const Stmt& stmt) {
+    if (const auto* declare = std::get_if<Declare>(&stmt)) declared.push_back(declare->accumulator);
+    if (const auto* step = std::get_if<Accumulate>(&stmt)) {
+      if (!contains(declared, step->accumulator) && !contains(stepped, step->accumulator)) {
+        stepped.push_back(step->accumulator);
+      }
+    }
+  });
+  return stepped;
+}
+
+/// A new accumulator like `model`, stepped in its place inside the loop.
+AccumulatorId part_of(LoopKernel& kernel, AccumulatorId model, Loop& loop) {
+  Accumulator part = kernel[model];
+  part.cascade = false;
+  kernel.accumulators.push_back(part);
+  const auto id = static_cast<AccumulatorId>(kernel.accumulators.size() - 1);
+  walk(loop, {.visit = [&](Stmt& stmt) {
+         auto* step = std::get_if<Accumulate>(&stmt);
+         if (step != nullptr && step->accumulator == model) step->accumulator = id;
+       }});
+  return id;
+}
+
+void apply_one(LoopKernel& kernel, const Cascade& decision) {
+  for (Nest& nest : kernel.nests) {
+    replace_loops(nest.root, decision.var, [&](Loop& loop) -> std::vector<Stmt> {
+      std::vector<AccumulatorId> sums = stepped_in(loop);
+      std::erase_if(sums, [&](AccumulatorId id) { return !is_float_sum(kernel[id]); });
+      if (sums.empty() || loop.extent <= decision.block) return {std::make_shared<Loop>(std::move(loop))};
+      const std::string name = kernel.variables[static_cast<size_t>(loop.var)];
+      const LoopVar outer =
+          add_variable(kernel, name + "_block", (loop.extent + decision.block - 1) / decision.block);
+      const LoopVar inner = add_variable(kernel, name, decision.block);
+      std::shared_ptr<Loop> blocks = split_loop(kernel, loop, decision.block, outer, inner);
+      Loop& block = *as_loop(blocks->body[0]);
+      std::vector<Stmt> body;
+      std::vector<Stmt> merges;
+      for (AccumulatorId sum : sums) {
+        const AccumulatorId part = part_of(kernel, sum, block);
+        kernel[sum].cascade = true;
+        body.emplace_back(Declare{part});
+        merges.emplace_back(Merge{sum, part});
+      }
+      body.push_back(std::move(blocks->body[0]));
+      body.insert(body.end(), merges.begin(), merges.end());
+      blocks->body = std::move(body);
+      return {blocks};
+    });
+  }
+}
+
+void apply_one(LoopKernel& kernel, const SplitSweep& decision) {
+  split_sweep(kernel, decision.var, decision.chunk);
+}
+
+void apply_one(LoopKernel& kernel, const Parallelise&) {
+  for (Nest& nest : kernel.nests) parallelise(kernel, nest.root);
+}
+
+void apply_one(LoopKernel& kernel, const Stream& decision) {
+  for (Nest& nest : kernel.nests) {
+    walk(nest.root, {.visit = [&](Stmt& stmt) {
+           auto* store = std::get_if<Store>(&stmt);
+           if (store != nullptr && store->buffer == decision.buffer) store->non_temporal = true;
+         }});
+  }
+}
+
+}  // namespace
+
+void apply(LoopKernel& kernel, const Decision& decision) {
+  std::visit([&](const auto& one) { apply_one(kernel, one); }, decision);
+}
+
+bool can_collapse(const LoopKernel& kernel, LoopVar outer, LoopVar inner) {
+  const int64_t inner_extent = kernel.extents[static_cast<size_t>(inner)];
+  auto walks_as_one = [&](const Index& index) {
+    const std::optional<int64_t> o = linear_coefficient(index, outer);
+    const std::optional<int64_t> i = linear_coefficient(index, inner);
+    return o && i && *o == *i * inner_extent;
+  };
+  bool possible = true;
+  auto check_stmt = [&](const Stmt& stmt) {
+    if (const std::optional<Access> access = access_of(stmt); access && is_dense(kernel[access->buffer])) {
+      possible = possible && walks_as_one(*linear_position(kernel[access->buffer], *access->index));
+      if (const auto* load = std::get_if<Load>(&stmt)) {
+        for (const Condition& condition : load->guard) possible = possible && walks_as_one(condition.index);
+      }
+      return;
+    }
+    for_each_index(stmt, [&](const Index& index) { possible = possible && walks_as_one(index); });
+  };
+  for (const Nest& nest : kernel.nests) {
+    walk(nest.root, check_stmt);
+    walk(const_cast<Loop&>(nest.root), {.enter = [&](Loop& loop) {  // NOLINT: looked at, not changed
+           if (loop.var != outer) return;
+           const Loop* only = loop.body.size() == 1 ? as_loop(loop.body[0]) : nullptr;
+           possible = possible && only != nullptr && only->var == inner && !loop.bound && !only->bound &&
+                      loop.kind == LoopKind::serial && only->kind == LoopKind::serial;
+         }});
+  }
+  return possible;
+}
+
+std::string to_string(const Decision& decision, const LoopKernel& kernel) {
+  struct Visitor {
+    const LoopKernel& kernel;
+    const std::string& name(LoopVar var) const { return kernel.variables[static_cast<size_t>(var)]; }
+    std::string operator()(const Collapse& d) const {
+      return "collapse " + name(d.outer) + " into " + name(d.inner);
+    }
+    std::string operator()(const Split& d) const {
+      return "split " + name(d.var) + " by " + std::to_string(d.tile);
+    }
+    std::string operator()(const Vectorise& d) const {
+      return "vectorise " + name(d.var) + " with " + std::to_string(d.lanes) + " lanes";
+    }
+    std::string operator()(const Cascade& d) const {
+      return "sum " + name(d.var) + " pairwise in blocks of " + std::to_string(d.block);
+    }
+    std::string operator()(const SplitSweep& d) const {
+      return "split the sweep over " + name(d.var) + " into tasks of " + std::to_string(d.chunk);
+    }
+    std::string operator()(const Parallelise&) const { return "parallelise the rows"; }
+    std::string operator()(const Stream& d) const {
+      return "stream " + kernel[d.buffer].name + " past the caches";
+    }
+  };
+  return std::visit(Visitor{kernel}, decision);
+}
+
+}  // namespace tokamak

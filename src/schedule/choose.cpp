@@ -1,0 +1,250 @@
+// Decides how a kernel's loops run. What a decision does to the loops is in apply.cpp.
+
+#include <algorithm>
+#include <bit>
+
+#include "loops/lower.h"
+#include "loops/walk.h"
+#include "ops/record.h"
+#include "schedule/cost.h"
+#include "schedule/schedule.h"
+#include "schedule/transform.h"
+
+namespace tokamak {
+namespace {
+
+/// Iterations of a sum between two joins: as many as NumPy's pairwise sum adds one after the other.
+constexpr int64_t kSumBlock = 16;
+/// Elements of one task when a long loop is cut: enough to hide claiming it, few enough to share evenly.
+constexpr int64_t kTaskElements = 8192;
+/// A sweep is shared among tasks when there are fewer rows than this, and this many elements in all.
+constexpr int64_t kFewRows = 16;
+constexpr int64_t kLongSweep = 1 << 16;
+
+/// How well each axis suits the vector loop: bytes per iteration that lie next to each other along it.
+std::vector<double> contiguity(const LoopKernel& kernel, size_t axes) {
+  std::vector<double> scores(axes, 0);
+  for (const Nest& nest : kernel.nests) {
+    walk(nest.root, [&](const Stmt& stmt) {
+      const std::optional<Access> access = access_of(stmt);
+      if (!access) return;
+      const Buffer& buffer = kernel[access->buffer];
+      if (buffer.role == Buffer::Role::scratch) return;
+      const auto size = static_cast<int64_t>(size_of(buffer.type.dtype));
+      for (size_t axis = 0; axis < axes; ++axis) {
+        int64_t stride = 0;
+        for (size_t d = 0; d < access->index->size(); ++d) {
+          const std::optional<int64_t> coefficient =
+              linear_coefficient((*access->index)[d], static_cast<LoopVar>(axis));
+          const bool jumps = !coefficient || (*coefficient != 0 && buffer.strides[d] == kDynamicStride);
+          stride += jumps ? int64_t{1} << 40 : *coefficient * buffer.strides[d];
+        }
+        if (stride == size) scores[axis] += static_cast<double>(size) * (access->is_store ? 2 : 1);
+      }
+    });
+  }
+  return scores;
+}
+
+class Chooser {
+ public:
+  Chooser(const FusedKernel& fused, const std::vector<Layout>& layouts, const Cpu& cpu)
+      : fused_(fused), layouts_(layouts), cpu_(cpu), domain_(fused.domain) {}
+
+  ScheduledKernel run() {
+    lower_in_order();
+    if (is_scatter()) {
+      decide(Parallelise{});
+    } else {
+      collapse(rows_);
+      collapse(swept_);
+      choose_vector_loop();
+      share_sweep();
+      cascade();
+      decide(Parallelise{});
+      stream();
+    }
+    place_scratch(result_.loops);
+    for (Nest& nest : result_.loops.nests) nest.task_cost = task_cost(result_.loops, nest, cpu_);
+    return std::move(result_);
+  }
+
+ private:
+  void decide(const Decision& decision) {
+    result_.decisions += to_string(decision, result_.loops) + "\n";
+    apply(result_.loops, decision);
+  }
+
+  int64_t extent(LoopVar var) const { return result_.loops.extents[static_cast<size_t>(var)]; }
+
+  bool is_scatter() const {
+    return std::any_of(fused_.body.nodes().begin(), fused_.body.nodes().end(),
+                       [](const Node& node) { return node.op == Op::scatter; });
+  }
+
+  /// Lowers with the axis that vectorises best innermost among its kind.
+  void lower_in_order() {
+    LowerOptions options;
+    options.keep_bytes = cpu_.l2_bytes / 2;
+    result_.loops = lower(fused_, layouts_, options);
+    const size_t axes = domain_.extents.size();
+    for (const Node& node : fused_.body.nodes())
+      scans_ = scans_ || family_of(node.op) == OpFamily::Cumulative;
+    const std::vector<double> scores = contiguity(result_.loops, axes);
+    size_t best = axes;
+    for (size_t axis = 0; axis < axes; ++axis) {
+      if (scans_ && domain_.swept[axis]) continue;
+      if (best == axes || score(scores, axis) >= score(scores, best)) best = axis;
+    }
+    std::vector<size_t> rows;
+    std::vector<size_t> swept;
+    for (size_t axis = 0; axis < axes; ++axis) {
+      if (axis != best) (domain_.swept[axis] ? swept : rows).push_back(axis);
+    }
+    if (best != axes) {
+      (domain_.swept[best] ? swept : rows).push_back(best);
+      vector_axis_ = best;
+    }
+    if (!std::is_sorted(rows.begin(), rows.end()) || !std::is_sorted(swept.begin(), swept.end())) {
+      options.order = {rows, swept};
+      result_.loops = lower(fused_, layouts_, options);
+      result_.decisions += "put " + result_.loops.variables[best] + " innermost\n";
+    }
+    for (size_t axis : rows) rows_.push_back(static_cast<LoopVar>(axis));
+    for (size_t axis : swept) swept_.push_back(static_cast<LoopVar>(axis));
+  }
+
+  /// Contiguity, unless the axis is so short that most lanes would idle.
+  double score(const std::vector<double>& scores, size_t axis) const {
+    const auto filled = static_cast<double>(std::min<int64_t>(domain_.extents[axis], 8)) / 8;
+    return scores[axis] * filled;
+  }
+
+  void collapse(std::vector<LoopVar>& loops) {
+    for (size_t i = loops.size(); i-- > 1;) {
+      if (!can_collapse(result_.loops, loops[i - 1], loops[i])) continue;
+      decide(Collapse{loops[i - 1], loops[i]});
+      loops.erase(loops.begin() + static_cast<int64_t>(i) - 1);
+    }
+  }
+
+  void choose_vector_loop() {
+    for (LoopVar row : rows_) row_tasks_ *= extent(row);
+    if (!vector_axis_) return;
+    const auto var = static_cast<LoopVar>(*vector_axis_);  // a collapse keeps the inner name
+    const bool lanes_are_rows = !domain_.swept[*vector_axis_];
+    const int lanes = choose_lanes(extent(var), domain_.has_sweep);
+    if (!lanes_are_rows) {
+      decide(Vectorise{var, lanes});
+      vector_step_ = lanes;
+      return;
+    }
+    if (domain_.has_sweep) {
+      row_tasks_ /= lanes;
+      if (extent(var) > lanes) decide(Split{var, lanes});
+    } else if (extent(var) > 4 * kTaskElements || (rows_.size() == 1 && extent(var) > kTaskElements)) {
+      decide(Split{var, kTaskElements});
+    }
+    decide(Vectorise{var, lanes});
+  }
+
+  /// As many lanes as a register holds of the widest element; several registers' worth where a reduction
+  /// would wait for its own last step otherwise.
+  int choose_lanes(int64_t loop_extent, bool sweeps) const {
+    const LoopKernel& kernel = result_.loops;
+    int64_t widest = 1;
+    double cost = 0;
+    for (const Nest& nest : kernel.nests) {
+      walk(nest.root, [&](const Stmt& stmt) {
+        DType dtype = DType::i8;
+        if (const auto* load = std::get_if<Load>(&stmt)) dtype = kernel[load->result];
+        if (const auto* store = std::get_if<Store>(&stmt)) dtype = kernel[store->value];
+        if (const auto* step = std::get_if<Accumulate>(&stmt)) dtype = kernel[step->accumulator].dtype;
+        if (const auto* compute = std::get_if<Compute>(&stmt)) {
+          dtype = kernel[compute->result];
+          cost += scalar_cost(compute->op, kernel[compute->operands.back()], dtype);
+        }
+        const bool half = dtype == DType::f16 || dtype == DType::bf16;
+        widest = std::max<int64_t>(widest, half ? 4 : static_cast<int64_t>(size_of(dtype)));
+      });
+    }
+    int64_t lanes = cpu_.vector_bytes / widest;
+    constexpr double kCheapSweep = 24;
+    if (sweeps && cost <= kCheapSweep) lanes *= 128 / std::min(cpu_.vector_bytes, 64);
+    const auto covering =
+        static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(loop_extent, 1))));
+    return static_cast<int>(std::clamp<int64_t>(lanes, 1, covering));
+  }
+
+  int sweep_count() const {
+    int sweeps = 0;
+    for (const Nest& nest : result_.loops.nests) {
+      walk(const_cast<Loop&>(nest.root), {.enter = [&](Loop& loop) {  // NOLINT: looked at, not changed
+             if (!swept_.empty() && loop.var == swept_.front()) ++sweeps;
+           }});
+    }
+    return sweeps;
+  }
+
+  /// Shares a long sweep among tasks when the rows are too few. Only a single sweep can be: a second would
+  /// need the first's result.
+  void share_sweep() {
+    if (swept_.empty() || scans_ || sweep_count() != 1) return;
+    if (element_count(domain_.extents) < kLongSweep || row_tasks_ >= kFewRows) return;
+    const LoopVar outer = swept_.front();
+    int64_t inner = 1;  // elements per iteration of the outermost swept loop
+    for (size_t i = 1; i < swept_.size(); ++i) inner *= extent(swept_[i]);
+    const int64_t step = swept_.size() == 1 ? vector_step_ : 1;
+    const int64_t elements = vector_is_swept() ? kTaskElements * 4 : kTaskElements;
+    int64_t chunk = std::max<int64_t>(1, elements / inner);
+    chunk = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>((chunk + step - 1) / step))) * step;
+    chunk = std::max<int64_t>(chunk, kSumBlock * step);
+    if (extent(outer) <= chunk) return;
+    decide(SplitSweep{outer, chunk});
+  }
+
+  bool vector_is_swept() const { return vector_axis_ && domain_.swept[*vector_axis_]; }
+
+  void cascade() {
+    if (swept_.empty()) return;
+    const LoopVar inner = swept_.back();
+    const int64_t trips = (extent(inner) + vector_step_ - 1) / vector_step_;
+    if (trips >= kSumBlock || swept_.size() == 1) {
+      decide(Cascade{inner, kSumBlock * vector_step_});
+    } else {
+      decide(
+          Cascade{swept_[swept_.size() - 2], std::max<int64_t>(1, kSumBlock / std::max<int64_t>(trips, 1))});
+    }
+  }
+
+  void stream() {
+    const LoopKernel& kernel = result_.loops;
+    if (domain_.has_sweep) return;
+    for (size_t i = 0; i < kernel.buffers.size(); ++i) {
+      const Buffer& buffer = kernel.buffers[i];
+      if (buffer.role == Buffer::Role::output && buffer.type.bytes() > cpu_.l3_bytes)
+        decide(Stream{static_cast<BufferId>(i)});
+    }
+  }
+
+  const FusedKernel& fused_;
+  const std::vector<Layout>& layouts_;
+  const Cpu& cpu_;
+  const Domain& domain_;
+  ScheduledKernel result_;
+  std::vector<LoopVar> rows_;  ///< outermost first
+  std::vector<LoopVar> swept_;
+  std::optional<size_t> vector_axis_;
+  int64_t row_tasks_ = 1;
+  int64_t vector_step_ = 1;  ///< iterations of the innermost swept loop per round
+  bool scans_ = false;
+};
+
+}  // namespace
+
+ScheduledKernel schedule_kernel(const FusedKernel& kernel, const std::vector<Layout>& layouts,
+                                const Cpu& cpu) {
+  return Chooser(kernel, layouts, cpu).run();
+}
+
+}  // namespace tokamak

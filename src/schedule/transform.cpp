@@ -1,0 +1,107 @@
+#include "schedule/transform.h"
+
+#include <algorithm>
+
+#include "ir/layout.h"
+#include "loops/walk.h"
+
+namespace tokamak {
+
+LoopVar add_variable(LoopKernel& kernel, std::string name, int64_t extent) {
+  kernel.variables.push_back(std::move(name));
+  kernel.extents.push_back(extent);
+  return static_cast<LoopVar>(kernel.variables.size() - 1);
+}
+
+void substitute_variable(LoopKernel& kernel, Loop& inside, LoopVar var, const Index& replacement) {
+  const Extents extents = kernel.extents_function();
+  auto rewrite = [&](Index& index) {
+    if (!mentions(index, var)) return;
+    index = substitute(
+        index, [&](LoopVar seen) { return seen == var ? replacement : Index::of(seen); }, extents);
+  };
+  NestVisitor visitor;
+  visitor.visit = [&](Stmt& stmt) { for_each_index(stmt, rewrite); };
+  visitor.enter = [&](Loop& loop) {
+    if (loop.bound) rewrite(*loop.bound);
+  };
+  walk(inside, visitor);
+}
+
+void replace_loops(Loop& root, LoopVar var, const std::function<std::vector<Stmt>(Loop&)>& make) {
+  std::vector<Stmt> body;
+  for (Stmt& stmt : root.body) {
+    Loop* loop = as_loop(stmt);
+    if (loop != nullptr && loop->var == var) {
+      for (Stmt& made : make(*loop)) body.push_back(std::move(made));
+      continue;
+    }
+    if (loop != nullptr) replace_loops(*loop, var, make);
+    body.push_back(std::move(stmt));
+  }
+  root.body = std::move(body);
+}
+
+std::shared_ptr<Loop> split_loop(LoopKernel& kernel, Loop& loop, int64_t tile, LoopVar outer, LoopVar inner) {
+  auto inner_loop = std::make_shared<Loop>(std::move(loop));
+  const LoopVar old = inner_loop->var;
+  const int64_t extent = inner_loop->extent;
+  inner_loop->var = inner;
+  inner_loop->extent = tile;
+  substitute_variable(kernel, *inner_loop, old, Index::of(outer) * tile + Index::of(inner));
+  if (extent % tile != 0) inner_loop->bound = Index(extent) - Index::of(outer) * tile;
+  auto outer_loop = std::make_shared<Loop>();
+  outer_loop->var = outer;
+  outer_loop->extent = (extent + tile - 1) / tile;
+  outer_loop->ordered = inner_loop->ordered;
+  outer_loop->body.emplace_back(std::move(inner_loop));
+  return outer_loop;
+}
+
+namespace {
+
+/// The loop that ends the body, when it is the only one there.
+Loop* only_loop(Loop& loop) {
+  const auto loops = std::count_if(loop.body.begin(), loop.body.end(),
+                                   [](const Stmt& stmt) { return as_loop(stmt) != nullptr; });
+  return loops == 1 ? as_loop(loop.body.back()) : nullptr;
+}
+
+}  // namespace
+
+void parallelise(LoopKernel& kernel, Loop& root) {
+  std::vector<std::pair<LoopVar, int64_t>> rows;
+  for (Loop* next = only_loop(root); next != nullptr; next = only_loop(root)) {
+    if (next->kind != LoopKind::serial || next->ordered || next->bound) break;
+    rows.emplace_back(next->var, next->extent);
+    const std::shared_ptr<Loop> keep_alive = std::get<std::shared_ptr<Loop>>(root.body.back());
+    root.body.pop_back();
+    for (Stmt& stmt : keep_alive->body) root.body.push_back(std::move(stmt));
+  }
+  int64_t tasks = 1;
+  for (const auto& [var, extent] : rows) tasks *= extent;
+  root.extent = tasks;
+  kernel.extents[static_cast<size_t>(root.var)] = tasks;
+  const Extents extents = kernel.extents_function();
+  int64_t inner = tasks;
+  for (const auto& [var, extent] : rows) {
+    if (extent == 0) break;
+    inner /= extent;
+    const Index position = modulo(divide(Index::of(root.var), inner, extents), extent, extents);
+    substitute_variable(kernel, root, var, position);
+  }
+}
+
+void place_scratch(LoopKernel& kernel) {
+  constexpr int64_t kAlignment = 64;
+  int64_t offset = 0;
+  for (Buffer& buffer : kernel.buffers) {
+    if (buffer.role != Buffer::Role::scratch) continue;
+    buffer.strides = dense_strides(buffer.type);
+    buffer.scratch_offset = offset;
+    offset += (buffer.type.bytes() + kAlignment - 1) / kAlignment * kAlignment;
+  }
+  kernel.scratch_bytes = offset;
+}
+
+}  // namespace tokamak

@@ -1,0 +1,36 @@
+#pragma once
+
+// The loop transformations that decisions are made of.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "loops/nest.h"
+
+namespace tokamak {
+
+LoopVar add_variable(LoopKernel& kernel, std::string name, int64_t extent);
+
+/// Replaces `var` in every index inside the loop.
+void substitute_variable(LoopKernel& kernel, Loop& inside, LoopVar var, const Index& replacement);
+
+/// Puts what `make` gives for every loop over `var` inside `root` in that loop's place.
+void replace_loops(Loop& root, LoopVar var, const std::function<std::vector<Stmt>(Loop&)>& make);
+
+/// for var in 0..n  =>  for outer in 0..n/tile { for inner in 0..min(tile, n - outer*tile) }, var being
+/// outer*tile + inner. `inner` may be the same variable. Takes the loop's body.
+std::shared_ptr<Loop> split_loop(LoopKernel& kernel, Loop& loop, int64_t tile, LoopVar outer, LoopVar inner);
+
+/// Makes one parallel loop of the nest's root and the unordered loops directly inside it.
+void parallelise(LoopKernel& kernel, Loop& root);
+
+/// Splits the only sweep of the kernel's only nest into chunks that reduce into partial buffers, and adds a
+/// nest that joins them.
+void split_sweep(LoopKernel& kernel, LoopVar var, int64_t chunk);
+
+/// Gives scratch buffers their strides and offsets.
+void place_scratch(LoopKernel& kernel);
+
+}  // namespace tokamak
