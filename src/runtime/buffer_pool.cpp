@@ -44,7 +44,7 @@ int thread_cache_count(int size_class) {
 }
 
 BlockHeader* hand_out(BlockHeader* block, int64_t bytes) {
-  ASAN_UNPOISON_MEMORY_REGION(block->data, static_cast<size_t>(bytes));
+  ASAN_UNPOISON_MEMORY_REGION(block->data, static_cast<size_t>(block->capacity));
   block->bytes = bytes;
   block->references.store(1, std::memory_order_relaxed);
   return block;
@@ -403,6 +403,15 @@ void BufferPool::set_cache_limit(int64_t bytes) {
     excess = state_->store.take_oldest_beyond(bytes);
   }
   state_->free_list(excess);
+}
+
+void* scratch_for_this_thread(int64_t bytes) {
+  thread_local Block scratch;
+  if (!scratch || scratch.capacity() < bytes) {
+    scratch = Block();  // first, so that the new block may use its memory
+    scratch = BufferPool::instance().allocate(std::max(bytes, int64_t{4096}));
+  }
+  return scratch.data();
 }
 
 }  // namespace tokamak

@@ -134,4 +134,10 @@ class BufferPool {
   State* state_;
 };
 
+/// At least `bytes` of scratch that belong to the calling thread, 64-byte aligned, contents unspecified. The
+/// next call on the same thread may move it; it is freed when the thread ends. Throws UserError when there is
+/// no memory, so inside a run, which must not throw, prefer scratch allocated before it and indexed by
+/// worker.
+void* scratch_for_this_thread(int64_t bytes);
+
 }  // namespace tokamak

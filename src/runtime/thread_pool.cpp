@@ -5,14 +5,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <memory>
 #include <mutex>
-#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -376,32 +375,6 @@ void ThreadPool::restart_after_fork() {
   state_->sleepers.store(0);
   state_->threads.clear();
   started_.store(1);
-}
-
-namespace {
-
-struct Scratch {
-  void* data = nullptr;
-  int64_t bytes = 0;
-  ~Scratch() { std::free(data); }
-};
-thread_local Scratch this_thread_scratch;
-
-}  // namespace
-
-void* scratch_for_this_thread(int64_t bytes) {
-  Scratch& scratch = this_thread_scratch;
-  if (bytes <= scratch.bytes) return scratch.data;
-  std::free(scratch.data);
-  scratch = {};
-  const int64_t wanted = (std::max(bytes, int64_t{4096}) + 63) / 64 * 64;
-  scratch.data = std::aligned_alloc(64, static_cast<size_t>(wanted));
-  if (scratch.data == nullptr) {
-    throw UserError("out of memory: cannot allocate " + std::to_string(bytes) + " bytes of scratch", {},
-                    UserError::Kind::memory);
-  }
-  scratch.bytes = wanted;
-  return scratch.data;
 }
 
 }  // namespace tokamak

@@ -1,16 +1,16 @@
 #include "runtime/thread_pool.h"
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <mutex>
 #include <set>
 #include <thread>
 #include <vector>
 
+#include "runtime/child_process.h"
 #include "runtime/machine.h"
 #include "tokamak/errors.h"
 
@@ -179,19 +179,6 @@ TEST_F(ThreadPoolTest, TakesTheNumberFromTheEnvironment) {
   threads_with(nullptr, nullptr);
 }
 
-/// The exit code of a child that runs `body` and then exits, with all that exit() does.
-template <class Body>
-int exit_code_of_child(Body body) {
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(20);  // a hang must not hang the tests
-    std::exit(body() ? 0 : 1);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
 int64_t sum_of_tasks(ThreadPool& pool, int64_t tasks) {
   std::atomic<int64_t> sum = 0;
   pool.run(tasks, 1, [&](int64_t begin, int64_t end, int) { sum += end - begin; });
@@ -199,6 +186,7 @@ int64_t sum_of_tasks(ThreadPool& pool, int64_t tasks) {
 }
 
 TEST_F(ThreadPoolTest, SurvivesFork) {
+  SKIP_IF_FORK_IS_NOT_SUPPORTED();
   pool.set_num_threads(3);
   ASSERT_EQ(sum_of_tasks(pool, 1000), 1000);
   const auto works = [&] {
@@ -216,6 +204,7 @@ TEST_F(ThreadPoolTest, SurvivesFork) {
 }
 
 TEST_F(ThreadPoolTest, SurvivesForkWhileOthersRun) {
+  SKIP_IF_FORK_IS_NOT_SUPPORTED();
   pool.set_num_threads(3);
   std::atomic<bool> stop = false;
   std::thread busy([&] {
@@ -229,6 +218,7 @@ TEST_F(ThreadPoolTest, SurvivesForkWhileOthersRun) {
 }
 
 TEST_F(ThreadPoolTest, ExitsWhileAThreadRuns) {
+  SKIP_IF_FORK_IS_NOT_SUPPORTED();
   pool.set_num_threads(3);
   EXPECT_EQ(exit_code_of_child([&] {
               std::thread([&] {
@@ -238,19 +228,6 @@ TEST_F(ThreadPoolTest, ExitsWhileAThreadRuns) {
               return true;
             }),
             0);
-}
-
-TEST(ThreadScratch, IsAlignedAndGrowsAndIsPerThread) {
-  auto* small = static_cast<char*>(scratch_for_this_thread(100));
-  EXPECT_EQ(reinterpret_cast<uintptr_t>(small) % 64, 0u);
-  EXPECT_EQ(scratch_for_this_thread(50), small);
-  auto* large = static_cast<char*>(scratch_for_this_thread(1 << 20));
-  large[(1 << 20) - 1] = 1;
-  void* other = nullptr;
-  std::thread([&] { other = scratch_for_this_thread(100); }).join();
-  EXPECT_NE(other, large);
-  EXPECT_THROW(scratch_for_this_thread(int64_t{1} << 60), UserError);
-  EXPECT_NE(scratch_for_this_thread(100), nullptr);
 }
 
 }  // namespace
