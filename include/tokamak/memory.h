@@ -16,15 +16,6 @@ struct TOKAMAK_API MemoryUse {
   int64_t misses = 0;       ///< requests that needed fresh memory
 };
 
-TOKAMAK_API MemoryStats {
-  int64_t in_use = 0;     ///< blocks that arrays and running programs hold
-  int64_t cached = 0;     ///< blocks given back and kept for the next request
-  int64_t peak = 0;       ///< the most that was ever in use
-  int64_t limit = 0;      ///< how much may be cached
-  int64_t allocated = 0;  ///< requests that went to the system
-  int64_t reused = 0;     ///< requests that a cached block served
-};
-
 TOKAMAK_API MemoryUse memory_stats();
 /// Gives all cached memory back to the system; returns how much that was.
 TOKAMAK_API int64_t trim_memory();

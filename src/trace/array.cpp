@@ -27,16 +27,6 @@ const ArrayImpl& impl_of(const std::shared_ptr<const ArrayImpl>& impl, const cha
 
 }  // namespace
 
-std::vector<int64_t> dense_strides(const TensorType& type) {
-  std::vector<int64_t> strides(type.shape.size());
-  auto stride = static_cast<int64_t>(size_of(type.dtype));
-  for (size_t axis = strides.size(); axis-- > 0;) {
-    strides[axis] = stride;
-    stride *= type.shape[axis];
-  }
-  return strides;
-}
-
 void check_type(const TensorType& type, const std::source_location& where) {
   // Extents of 0 count as 1, so that strides of empty arrays are exact too.
   auto bytes = static_cast<int64_t>(size_of(type.dtype));

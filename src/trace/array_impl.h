@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "ir/layout.h"
 #include "ir/tensor.h"
-#include "runtime/program.h"
 #include "tokamak/array.h"
 
 namespace tokamak {
@@ -48,9 +48,6 @@ class ArrayImpl {
   std::variant<Memory, Recorded> state_;
   mutable std::atomic<bool> donated_ = false;
 };
-
-/// Row-major byte strides of a dense array.
-std::vector<int64_t> dense_strides(const TensorType& type);
 
 /// Checks rank, extents and that the size in bytes fits; throws UserError.
 void check_type(const TensorType& type, const std::source_location& where);

@@ -40,12 +40,14 @@ Array iota(Shape shape, int64_t axis, DType dtype, Where where) {
 Array arange(int64_t start, int64_t stop, int64_t step, DType dtype, Where where) {
   AtLine line(where);
   if (step == 0) fail("arange", "the step is 0", where);
-  // In 128 bits: the distance between two 64-bit numbers does not fit in 64.
-  const __int128 distance =
-      step > 0 ? static_cast<__int128>(stop) - start : static_cast<__int128>(start) - stop;
-  const __int128 stride = step > 0 ? static_cast<__int128>(step) : -static_cast<__int128>(step);
-  const __int128 count = distance <= 0 ? 0 : (distance - 1) / stride + 1;
-  if (count > INT64_MAX) fail("arange", "it would have too many elements", where, UserError::Kind::memory);
+  // Unsigned: the distance between two 64-bit numbers may not fit in a signed one.
+  const bool is_empty = step > 0 ? start >= stop : start <= stop;
+  const uint64_t distance = step > 0 ? static_cast<uint64_t>(stop) - static_cast<uint64_t>(start)
+                                     : static_cast<uint64_t>(start) - static_cast<uint64_t>(stop);
+  const uint64_t stride = step > 0 ? static_cast<uint64_t>(step) : uint64_t{0} - static_cast<uint64_t>(step);
+  const uint64_t count = is_empty ? 0 : (distance - 1) / stride + 1;
+  if (count > uint64_t{INT64_MAX})
+    fail("arange", "it would have too many elements", where, UserError::Kind::memory);
   const bool is_plain = start == 0 && step == 1;
   Array values = iota({static_cast<int64_t>(count)}, 0, is_plain ? dtype : DType::i64, where);
   if (step != 1) values = mul(values, step);
