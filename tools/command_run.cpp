@@ -97,11 +97,12 @@ int run_run(const Arguments& arguments) {
   const bool fma = !arguments.has("--no-fma");
   const auto max_elements =
       static_cast<int64_t>(std::min<uint64_t>(arguments.integer("--max-elements", 16), kMaxBytes));
+  const uint64_t seed = arguments.integer("--seed", 0);
   const std::string& path = arguments.file();
   for (Graph& graph : parse(read_file(path), shown_path(path))) {
     if (arguments.has("--optimize")) graph = run_pipeline(std::move(graph), {.fused_multiply_add = fma});
     require_small(graph);
-    Random random(arguments.integer("--seed", 0));
+    Random random(seed);
     std::vector<Tensor> inputs;
     for (Value parameter : graph.parameters()) inputs.push_back(made_up(graph.type_of(parameter), random));
 

@@ -53,7 +53,7 @@ uint16_t narrow(DType dtype, double value) {
 /// The decimal with the fewest digits that rounds to this 16-bit float.
 std::string shortest_narrow(DType dtype, uint16_t bits) {
   const double exact = dtype == DType::f16 ? f16_to_f32(bits) : bf16_to_f32(bits);
-  for (int digits = 1; digits < 9; ++digits) {
+  for (int digits = 0; digits < 9; ++digits) {
     char buffer[64];
     const auto text =
         std::to_chars(buffer, buffer + sizeof(buffer), exact, std::chars_format::scientific, digits);

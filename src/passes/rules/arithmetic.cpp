@@ -84,8 +84,9 @@ std::vector<Rule> arithmetic_rules() {
 
       // Cheaper operations with the same result
       {x / c, x * computed(c, reciprocal), DTypes::floats, has_exact_reciprocal},  // x / 2^k = x * 2^-k
-      {pow(x, 2), x * x, DTypes::numbers},
-      {pow(x, 0), 1, DTypes::numbers},  // of NaN too
+      {pow(x, 2), x * x, DTypes::integers},
+      {pow(x, 2), x * x, DTypes::floats, nullptr, true},  // as NumPy computes it
+      {pow(x, 0), 1, DTypes::numbers},                    // of NaN too
       {pow(x, -1), 1 / x, DTypes::floats, nullptr, true},
 
       // Idempotent
