@@ -1,0 +1,311 @@
+#include "codegen/accumulators.h"
+
+#include "codegen/index_emit.h"
+#include "ops/record.h"
+
+namespace tokamak::codegen {
+namespace {
+
+using llvm::Value;
+
+/// Parts of a pairwise sum at once: one per bit of how many were merged.
+constexpr uint64_t kCascadeLevels = 48;
+
+bool is_arg(const Accumulator& accumulator) {
+  return accumulator.op == Op::argmax || accumulator.op == Op::argmin;
+}
+
+unsigned lanes_in(const Accumulator& accumulator) { return static_cast<unsigned>(accumulator.lanes); }
+
+}  // namespace
+
+llvm::Type* Accumulators::value_type(const Accumulator& accumulator) {
+  return with_lanes(f_.code.lane_type(lane_of(accumulator.dtype)), lanes_in(accumulator));
+}
+
+llvm::Type* Accumulators::position_type(const Accumulator& accumulator) {
+  return with_lanes(f_.b.getInt64Ty(), lanes_in(accumulator));
+}
+
+Accumulators::Slots& Accumulators::slots(AccumulatorId id) {
+  Slots& slots = slots_[static_cast<size_t>(id)];
+  if (slots.value != nullptr) return slots;
+  const Accumulator& accumulator = of(id);
+  auto make = [&](llvm::Type* type, const char* name) {
+    if (accumulator.cascade) return f_.stack_slot(llvm::ArrayType::get(type, kCascadeLevels), name);
+    return f_.variable(type, name);
+  };
+  slots.value = make(value_type(accumulator), "acc");
+  if (is_arg(accumulator)) slots.position = make(position_type(accumulator), "acc.at");
+  if (accumulator.cascade) {
+    slots.parts = f_.variable(f_.b.getInt64Ty(), "parts");
+  }
+  return slots;
+}
+
+Accumulators::State Accumulators::neutral(const Accumulator& accumulator) {
+  llvm::Type* type = value_type(accumulator);
+  if (is_arg(accumulator))
+    return {f_.lanes.zero(type), llvm::Constant::getAllOnesValue(position_type(accumulator))};
+  Scalar identity = reduction_identity(f_.lanes, accumulator.op, accumulator.dtype);
+  return {f_.lanes.spread(f_.lanes[identity], lanes_in(accumulator)), nullptr};
+}
+
+void Accumulators::set(AccumulatorId id, State state) {
+  Slots& slot = slots(id);
+  f_.b.CreateStore(state.value, slot.value);
+  if (slot.position != nullptr) f_.b.CreateStore(state.position, slot.position);
+}
+
+Accumulators::State Accumulators::current(AccumulatorId id) {
+  const Accumulator& accumulator = of(id);
+  Slots& slot = slots(id);
+  if (accumulator.cascade) return fold_cascade(id);
+  State state{f_.b.CreateLoad(value_type(accumulator), slot.value)};
+  if (slot.position != nullptr) state.position = f_.b.CreateLoad(position_type(accumulator), slot.position);
+  return state;
+}
+
+void Accumulators::declare(AccumulatorId id) {
+  if (of(id).cascade) {
+    f_.b.CreateStore(f_.b.getInt64(0), slots(id).parts);
+  } else {
+    set(id, neutral(of(id)));
+  }
+}
+
+Value* Accumulators::better(const Accumulator& accumulator, Value* candidate, Value* best) {
+  LaneBuilder& lanes = f_.lanes;
+  return lanes[arg_reduction_better(lanes, accumulator.op, accumulator.dtype, lanes.handle(candidate),
+                                    lanes.handle(best))];
+}
+
+Value* Accumulators::accumulate(const Accumulate& step) {
+  const Accumulator& accumulator = of(step.accumulator);
+  const unsigned lanes = lanes_in(accumulator);
+  Value* value = f_.value(step.value);
+  if (accumulator.cascade || lanes_of(value) > lanes)
+    throw InternalError("a value cannot be accumulated into this accumulator");
+  value = f_.lanes.spread(value, lanes);
+  State old = current(step.accumulator);
+  State next;
+  Value* on =
+      f_.width == lanes ? f_.lanes.active_mask(lanes, value->getType()->getScalarSizeInBits()) : nullptr;
+  if (is_arg(accumulator)) {
+    Value* position = f_.lanes.number_of_index(emit_index(f_, *step.position), DType::i64);
+    Value* nothing_yet = f_.b.CreateICmpSLT(old.position, f_.lanes.zero(old.position->getType()));
+    Value* replace = f_.b.CreateOr(nothing_yet, better(accumulator, value, old.value));
+    replace = f_.lanes.both(replace, on);
+    next = {f_.lanes.choose(replace, value, old.value), f_.lanes.choose(replace, position, old.position)};
+  } else {
+    Scalar stepped = reduction_step(f_.lanes, accumulator.op, accumulator.dtype, f_.lanes.handle(old.value),
+                                    f_.lanes.handle(value));
+    next.value = f_.lanes[stepped];
+    if (on != nullptr) next.value = f_.lanes.choose(on, next.value, old.value);
+  }
+  set(step.accumulator, next);
+  return step.running ? rounded(accumulator, next.value) : nullptr;
+}
+
+/// For arg*: the better value, the smaller position among equals, whatever is there when the other is empty.
+Accumulators::State Accumulators::combined(const Accumulator& accumulator, State earlier, State later) {
+  if (!is_arg(accumulator)) {
+    Scalar stepped = reduction_step(f_.lanes, accumulator.op, accumulator.dtype,
+                                    f_.lanes.handle(earlier.value), f_.lanes.handle(later.value));
+    return {f_.lanes[stepped], nullptr};
+  }
+  Value* nothing = f_.lanes.zero(later.position->getType());
+  Value* later_better = better(accumulator, later.value, earlier.value);
+  Value* equal = f_.b.CreateNot(f_.b.CreateOr(later_better, better(accumulator, earlier.value, later.value)));
+  Value* comes_first = f_.b.CreateAnd(equal, f_.b.CreateICmpSLT(later.position, earlier.position));
+  Value* take =
+      f_.b.CreateOr(f_.b.CreateOr(later_better, comes_first), f_.b.CreateICmpSLT(earlier.position, nothing));
+  take = f_.b.CreateAnd(take, f_.b.CreateICmpSGE(later.position, nothing));
+  return {f_.b.CreateSelect(take, later.value, earlier.value),
+          f_.b.CreateSelect(take, later.position, earlier.position)};
+}
+
+void Accumulators::merge(AccumulatorId into, AccumulatorId from) {
+  State part = current(from);
+  if (of(into).cascade) {
+    push(into, part);
+  } else {
+    set(into, combined(of(into), current(into), part));
+  }
+}
+
+Accumulators::State Accumulators::level(AccumulatorId id, Value* number) {
+  auto load = [&](llvm::AllocaInst* stack) -> Value* {
+    if (stack == nullptr) return nullptr;
+    llvm::Type* type = stack->getAllocatedType()->getArrayElementType();
+    return f_.b.CreateLoad(type, f_.b.CreateGEP(type, stack, number));
+  };
+  return {load(slots(id).value), load(slots(id).position)};
+}
+
+void Accumulators::set_level(AccumulatorId id, Value* number, State state) {
+  auto store = [&](llvm::AllocaInst* stack, Value* value) {
+    if (stack != nullptr) f_.b.CreateStore(value, f_.b.CreateGEP(value->getType(), stack, number));
+  };
+  store(slots(id).value, state.value);
+  store(slots(id).position, state.position);
+}
+
+/// A state that a loop of ours changes.
+struct Accumulators::Variable {
+  Variable(FunctionState& function, State start)
+      : f(function), value(f.variable(start.value->getType(), "part")) {
+    if (start.position != nullptr) position = f.variable(start.position->getType(), "part.at");
+    set(start);
+  }
+  void set(State state) {
+    f.b.CreateStore(state.value, value);
+    if (position != nullptr) f.b.CreateStore(state.position, position);
+  }
+  State get() {
+    auto load = [&](llvm::AllocaInst* slot) -> Value* {
+      return slot == nullptr ? nullptr : f.b.CreateLoad(slot->getAllocatedType(), slot);
+    };
+    return {load(value), load(position)};
+  }
+
+  FunctionState& f;
+  llvm::AllocaInst* value;
+  llvm::AllocaInst* position = nullptr;
+};
+
+/// level = 0; while (parts has bit `level`) part = stack[level++] + part; stack[level] = part; ++parts
+void Accumulators::push(AccumulatorId into, State start) {
+  Builder& b = f_.b;
+  llvm::Type* i64 = b.getInt64Ty();
+  llvm::BasicBlock* head = f_.new_block("cascade");
+  llvm::BasicBlock* join = f_.new_block("cascade.join");
+  llvm::BasicBlock* done = f_.new_block("cascade.done");
+  Value* parts = b.CreateLoad(i64, slots(into).parts);
+  Variable part(f_, start);
+  llvm::AllocaInst* height = f_.variable(i64, "level");
+  b.CreateStore(b.getInt64(0), height);
+  b.CreateBr(head);
+
+  b.SetInsertPoint(head);
+  Value* number = b.CreateLoad(i64, height);
+  Value* occupied = b.CreateTrunc(b.CreateLShr(parts, number), b.getInt1Ty());
+  b.CreateCondBr(occupied, join, done);
+
+  b.SetInsertPoint(join);
+  part.set(combined(of(into), level(into, number), part.get()));
+  b.CreateStore(b.CreateAdd(number, b.getInt64(1)), height);
+  b.CreateBr(head);
+
+  b.SetInsertPoint(done);
+  set_level(into, number, part.get());
+  b.CreateStore(b.CreateAdd(parts, b.getInt64(1)), slots(into).parts);
+}
+
+/// The occupied levels, folded from the lowest (the latest parts) up; the neutral element when there are
+/// none.
+Accumulators::State Accumulators::fold_cascade(AccumulatorId id) {
+  Builder& b = f_.b;
+  llvm::Type* i64 = b.getInt64Ty();
+  auto lowest = [&](Value* bits) {
+    return b.CreateIntrinsic(i64, llvm::Intrinsic::cttz, {bits, b.getTrue()});
+  };
+  auto without_lowest = [&](Value* bits) { return b.CreateAnd(bits, b.CreateSub(bits, b.getInt64(1))); };
+  llvm::BasicBlock* first = f_.new_block("fold");
+  llvm::BasicBlock* head = f_.new_block("fold.more");
+  llvm::BasicBlock* join = f_.new_block("fold.join");
+  llvm::BasicBlock* done = f_.new_block("folded");
+  Value* parts = b.CreateLoad(i64, slots(id).parts);
+  Variable part(f_, neutral(of(id)));
+  llvm::AllocaInst* left = f_.variable(i64, "left");
+  b.CreateCondBr(b.CreateICmpEQ(parts, b.getInt64(0)), done, first);
+
+  b.SetInsertPoint(first);
+  part.set(level(id, lowest(parts)));
+  b.CreateStore(without_lowest(parts), left);
+  b.CreateBr(head);
+
+  b.SetInsertPoint(head);
+  Value* rest = b.CreateLoad(i64, left);
+  b.CreateCondBr(b.CreateICmpEQ(rest, b.getInt64(0)), done, join);
+
+  b.SetInsertPoint(join);
+  part.set(combined(of(id), level(id, lowest(rest)), part.get()));
+  b.CreateStore(without_lowest(rest), left);
+  b.CreateBr(head);
+
+  b.SetInsertPoint(done);
+  return part.get();
+}
+
+/// Halves are combined until one lane is left: the same tree for any number of rounds.
+Accumulators::State Accumulators::across_lanes(const Accumulator& accumulator, State state) {
+  auto half_of = [&](Value* value, unsigned begin, unsigned count) -> Value* {
+    if (value == nullptr) return nullptr;
+    if (count == 1) return f_.b.CreateExtractElement(value, begin);
+    llvm::SmallVector<int, 32> order;
+    for (unsigned i = 0; i < count; ++i) order.push_back(static_cast<int>(begin + i));
+    return f_.b.CreateShuffleVector(value, order);
+  };
+  for (unsigned lanes = lanes_in(accumulator); lanes > 1; lanes /= 2) {
+    if (lanes % 2 != 0) throw InternalError("lanes are a power of two");
+    const unsigned half = lanes / 2;
+    State low{half_of(state.value, 0, half), half_of(state.position, 0, half)};
+    State high{half_of(state.value, half, half), half_of(state.position, half, half)};
+    state = combined(accumulator, low, high);
+  }
+  return state;
+}
+
+Value* Accumulators::rounded(const Accumulator& accumulator, Value* value) {
+  const bool inexact = accumulator.op == Op::reduce_sum || accumulator.op == Op::reduce_prod ||
+                       accumulator.op == Op::cumsum || accumulator.op == Op::cumprod;
+  return inexact ? f_.lanes.round_to(accumulator.dtype, value) : value;
+}
+
+Value* Accumulators::read(const Read& read) {
+  const Accumulator& accumulator = of(read.accumulator);
+  State state = current(read.accumulator);
+  if (accumulator.across_lanes) state = across_lanes(accumulator, state);
+  if (!is_arg(accumulator)) return rounded(accumulator, state.value);
+  return f_.lanes.number_of_index(state.position, f_.kernel[read.result]);
+}
+
+/// Slot `slot` of a partial buffer, `offset` bytes in.
+Value* Accumulators::partial_slot(const Accumulator& accumulator, BufferId buffer, const Index& slot,
+                                  int64_t offset) {
+  const int64_t bytes = accumulator_lane_bytes(accumulator) * accumulator.lanes;
+  Value* where = emit_uniform_index(f_, slot * bytes + Index(offset));
+  return f_.b.CreateGEP(f_.b.getInt8Ty(), emit_base(f_, buffer), where);
+}
+
+void Accumulators::spill(const Spill& spill) {
+  const Accumulator& accumulator = of(spill.accumulator);
+  State state = current(spill.accumulator);
+  Value* raw = state.value;
+  if (lane_of(accumulator.dtype) == Lane::i1) raw = f_.lanes.to_memory(DType::boolean, raw);
+  f_.b.CreateAlignedStore(raw, partial_slot(accumulator, spill.buffer, spill.slot, 0), llvm::Align(1));
+  if (!is_arg(accumulator)) return;
+  const int64_t values = (accumulator_lane_bytes(accumulator) - 8) * accumulator.lanes;
+  f_.b.CreateAlignedStore(state.position, partial_slot(accumulator, spill.buffer, spill.slot, values),
+                          llvm::Align(1));
+}
+
+void Accumulators::unspill(const Unspill& unspill) {
+  const Accumulator& accumulator = of(unspill.accumulator);
+  if (accumulator.cascade) throw InternalError("a cascade is spilled as one part and cannot be read back");
+  const bool is_bool = lane_of(accumulator.dtype) == Lane::i1;
+  llvm::Type* type = is_bool ? with_lanes(f_.b.getInt8Ty(), lanes_in(accumulator)) : value_type(accumulator);
+  State state;
+  state.value = f_.b.CreateAlignedLoad(type, partial_slot(accumulator, unspill.buffer, unspill.slot, 0),
+                                       llvm::Align(1));
+  if (is_bool) state.value = f_.lanes.from_memory(DType::boolean, state.value);
+  if (is_arg(accumulator)) {
+    const int64_t values = (accumulator_lane_bytes(accumulator) - 8) * accumulator.lanes;
+    Value* where = partial_slot(accumulator, unspill.buffer, unspill.slot, values);
+    state.position = f_.b.CreateAlignedLoad(position_type(accumulator), where, llvm::Align(1));
+  }
+  set(unspill.accumulator, state);
+}
+
+}  // namespace tokamak::codegen

@@ -1,0 +1,59 @@
+#pragma once
+
+// Accumulators: the state that loops carry. An accumulator is a stack slot that becomes registers once the
+// function is complete; a cascade is an array of parts on the stack and the number of parts merged so far.
+
+#include <optional>
+
+#include "codegen/function_state.h"
+
+namespace tokamak::codegen {
+
+class Accumulators {
+ public:
+  explicit Accumulators(FunctionState& f) : f_(f), slots_(f.kernel.accumulators.size()) {}
+
+  void declare(AccumulatorId id);
+  /// Folds `value` in; gives the accumulator after the step, rounded to its dtype.
+  llvm::Value* accumulate(const Accumulate& step);
+  void merge(AccumulatorId into, AccumulatorId from);
+  llvm::Value* read(const Read& read);
+  void spill(const Spill& spill);
+  void unspill(const Unspill& unspill);
+
+ private:
+  /// The lanes of an accumulator; `position` for arg* only: where `value` was found, -1 before anything was.
+  struct State {
+    llvm::Value* value = nullptr;
+    llvm::Value* position = nullptr;
+  };
+  struct Variable;
+  struct Slots {
+    llvm::AllocaInst* value = nullptr;
+    llvm::AllocaInst* position = nullptr;
+    llvm::AllocaInst* parts = nullptr;  ///< cascade: the number of parts merged
+  };
+
+  const Accumulator& of(AccumulatorId id) const { return f_.kernel[id]; }
+  llvm::Type* value_type(const Accumulator& accumulator);
+  llvm::Type* position_type(const Accumulator& accumulator);
+  Slots& slots(AccumulatorId id);
+  State neutral(const Accumulator& accumulator);
+  State current(AccumulatorId id);
+  State fold_cascade(AccumulatorId id);
+  State level(AccumulatorId id, llvm::Value* number);
+  void set_level(AccumulatorId id, llvm::Value* number, State state);
+  void set(AccumulatorId id, State state);
+  State combined(const Accumulator& accumulator, State earlier, State later);
+  llvm::Value* better(const Accumulator& accumulator, llvm::Value* candidate, llvm::Value* best);
+  void push(AccumulatorId into, State part);
+  State across_lanes(const Accumulator& accumulator, State state);
+  llvm::Value* rounded(const Accumulator& accumulator, llvm::Value* value);
+  llvm::Value* partial_slot(const Accumulator& accumulator, BufferId buffer, const Index& slot,
+                            int64_t offset);
+
+  FunctionState& f_;
+  std::vector<Slots> slots_;
+};
+
+}  // namespace tokamak::codegen

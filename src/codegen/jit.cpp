@@ -1,0 +1,113 @@
+// The only file that sees ORC: its headers are slow to compile.
+
+#include "codegen/jit.h"
+
+#include <llvm/ExecutionEngine/Orc/AbsoluteSymbols.h>
+#include <llvm/ExecutionEngine/Orc/Core.h>
+#include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
+#include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
+#include <llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h>
+#include <llvm/Support/MemoryBuffer.h>
+
+#include <atomic>
+
+#include "tokamak/errors.h"
+
+namespace tokamak::codegen {
+namespace {
+
+namespace orc = llvm::orc;
+
+/// The cause of a failed link appears only in the session's error reports; the error itself says "failed to
+/// materialise".
+thread_local std::string reported_errors;
+
+/// The session of the process: every object is a library of its own in it.
+class Session {
+ public:
+  Session() : executor_(make_executor()), session_(std::move(executor_)), objects_(session_) {
+    session_.setErrorReporter(
+        [](llvm::Error error) { reported_errors += llvm::toString(std::move(error)) + "\n"; });
+    process_ = &session_.createBareJITDylib("process");
+    auto generator = orc::DynamicLibrarySearchGenerator::GetForCurrentProcess('\0');
+    if (generator) {
+      process_->addGenerator(std::move(*generator));
+    } else {
+      llvm::consumeError(generator.takeError());  // then only the externals are bound
+    }
+  }
+
+  orc::JITDylib& add_library(const std::string& name) {
+    // Names repeat between kernels; libraries must not.
+    const uint64_t number = count_.fetch_add(1, std::memory_order_relaxed);
+    orc::JITDylib& library = session_.createBareJITDylib(name + "." + std::to_string(number));
+    library.addToLinkOrder(*process_);
+    return library;
+  }
+
+  orc::ExecutionSession& session() { return session_; }
+  orc::ObjectLinkingLayer& objects() { return objects_; }
+
+ private:
+  static std::unique_ptr<orc::ExecutorProcessControl> make_executor() {
+    auto executor = orc::SelfExecutorProcessControl::Create();
+    if (!executor) throw InternalError("cannot link in memory: " + llvm::toString(executor.takeError()));
+    return std::move(*executor);
+  }
+
+  std::unique_ptr<orc::ExecutorProcessControl> executor_;
+  orc::ExecutionSession session_;
+  orc::ObjectLinkingLayer objects_;
+  orc::JITDylib* process_ = nullptr;
+  std::atomic<uint64_t> count_ = 0;
+};
+
+/// Never destroyed: kernels held by other static objects may outlive any order we could choose.
+Session& the_session() {
+  static auto* session = new Session;
+  return *session;
+}
+
+void check(llvm::Error error, const std::string& what) {
+  if (!error) return;
+  std::string message = what + ": " + llvm::toString(std::move(error)) + "\n" + reported_errors;
+  reported_errors.clear();
+  throw InternalError(message);
+}
+
+class OrcObject final : public LinkedObject {
+ public:
+  explicit OrcObject(orc::JITDylib& library) : library_(&library) {}
+  ~OrcObject() override { llvm::consumeError(the_session().session().removeJITDylib(*library_)); }
+
+  void* address_of(const std::string& symbol) override {
+    auto found = the_session().session().lookup({library_.get()}, symbol);
+    if (!found) check(found.takeError(), "linking " + symbol);
+    return found->getAddress().toPtr<void*>();
+  }
+
+ private:
+  orc::JITDylibSP library_;
+};
+
+}  // namespace
+
+std::unique_ptr<LinkedObject> link_object(std::span<const char> object, const std::string& name,
+                                          const std::map<std::string, void*>& externals) {
+  Session& session = the_session();
+  orc::JITDylib& library = session.add_library(name);
+  auto linked = std::make_unique<OrcObject>(library);
+  if (!externals.empty()) {
+    orc::SymbolMap symbols;
+    for (const auto& [symbol, address] : externals)
+      symbols[session.session().intern(symbol)] = {
+          orc::ExecutorAddr::fromPtr(address),
+          llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+    check(library.define(orc::absoluteSymbols(std::move(symbols))), "binding the C library");
+  }
+  auto buffer = llvm::MemoryBuffer::getMemBufferCopy({object.data(), object.size()}, name);
+  check(session.objects().add(library, std::move(buffer)), "linking " + name);
+  return linked;
+}
+
+}  // namespace tokamak::codegen

@@ -1,0 +1,230 @@
+#include "codegen/memory_emit.h"
+
+#include <llvm/IR/MDBuilder.h>
+
+#include "codegen/index_emit.h"
+
+namespace tokamak::codegen {
+namespace {
+
+using llvm::Value;
+using Pattern = Address::Pattern;
+
+/// Inputs may lie anywhere, and unaligned access costs nothing where the data happens to be aligned.
+const llvm::Align kAnyAlign(1);
+
+/// Whether one instruction loads or stores some of the lanes.
+bool has_masked_access(const Cpu& cpu, llvm::Type* element) {
+  if (cpu.avx512) return true;
+  const unsigned bits = element->getScalarSizeInBits();
+  return cpu.vector_bytes >= 32 && (bits == 32 || bits == 64);
+}
+
+/// condition ? yes() : no(), evaluating only the one that is needed.
+template <class Yes, class No>
+Value* branch(FunctionState& f, Value* condition, Yes yes, No no) {
+  llvm::BasicBlock* yes_block = f.new_block("then");
+  llvm::BasicBlock* no_block = f.new_block("else");
+  llvm::BasicBlock* after = f.new_block("after");
+  f.b.CreateCondBr(condition, yes_block, no_block,
+                   llvm::MDBuilder(*f.code.context).createLikelyBranchWeights());
+  f.b.SetInsertPoint(yes_block);
+  Value* yes_value = yes();
+  yes_block = f.b.GetInsertBlock();
+  f.b.CreateBr(after);
+  f.b.SetInsertPoint(no_block);
+  Value* no_value = no();
+  no_block = f.b.GetInsertBlock();
+  f.b.CreateBr(after);
+  f.b.SetInsertPoint(after);
+  if (yes_value == nullptr) return nullptr;
+  llvm::PHINode* result = f.b.CreatePHI(yes_value->getType(), 2);
+  result->addIncoming(yes_value, yes_block);
+  result->addIncoming(no_value, no_block);
+  return result;
+}
+
+Value* all_lanes_on(FunctionState& f) {
+  return f.b.CreateICmpEQ(f.lanes.active_count, f.b.getInt64(f.width));
+}
+
+/// W neighbouring elements from `pointer`, in the lanes that are on and, if given, satisfy `condition`.
+Value* load_neighbours(FunctionState& f, Value* pointer, llvm::FixedVectorType* type, Value* condition) {
+  auto plain = [&]() -> Value* { return f.b.CreateAlignedLoad(type, pointer, kAnyAlign); };
+  if (f.lanes.active_count == nullptr && condition == nullptr) return plain();
+  llvm::Type* element = type->getElementType();
+  Value* prefix = f.lanes.active_mask(f.width, element->getScalarSizeInBits());
+  if (has_masked_access(f.code.cpu, element))
+    return f.b.CreateMaskedLoad(type, pointer, kAnyAlign, f.lanes.both(prefix, condition),
+                                f.lanes.zero(type));
+  if (condition == nullptr) {
+    auto some = [&]() -> Value* {
+      return f.b.CreateCall(f.code.prefix_load(type), {pointer, f.lanes.active_count});
+    };
+    return f.often_full ? branch(f, all_lanes_on(f), plain, some) : some();
+  }
+  Value* mask = f.lanes.both(prefix, condition);
+  return branch(f, f.lanes.all(mask), plain, [&]() -> Value* {
+    auto* bytes = llvm::FixedVectorType::get(f.b.getInt8Ty(), f.width);
+    return f.b.CreateCall(f.code.masked_load(type), {pointer, f.b.CreateZExt(mask, bytes)});
+  });
+}
+
+/// A pointer for every lane of a strided or irregular access; `elsewhere` for lanes outside of the mask.
+llvm::SmallVector<Value*, 64> lane_pointers(FunctionState& f, const Address& address, Value* mask,
+                                            Value* elsewhere) {
+  llvm::SmallVector<Value*, 64> pointers;
+  if (address.pattern != Pattern::irregular && mask == nullptr) {
+    Value* pointer = address.first;
+    const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(address.step);
+    for (unsigned lane = 0; lane < f.width; ++lane) {
+      if (constant != nullptr) {
+        const int64_t offset = constant->getSExtValue() * static_cast<int64_t>(lane);
+        pointer = f.b.CreateConstGEP1_64(f.b.getInt8Ty(), address.first, static_cast<uint64_t>(offset));
+      } else if (lane > 0) {
+        pointer = f.b.CreateGEP(f.b.getInt8Ty(), pointer, address.step);
+      }
+      pointers.push_back(pointer);
+    }
+    return pointers;
+  }
+  Value* offsets = address.offsets;
+  if (offsets == nullptr) {
+    llvm::SmallVector<llvm::Constant*, 64> numbers;
+    for (unsigned lane = 0; lane < f.width; ++lane) numbers.push_back(f.b.getInt64(lane));
+    offsets = f.b.CreateMul(llvm::ConstantVector::get(numbers), f.lanes.spread(address.step, f.width));
+  }
+  Value* all = f.b.CreateGEP(f.b.getInt8Ty(), address.first, offsets);
+  if (mask != nullptr) all = f.lanes.choose(mask, all, elsewhere);
+  for (unsigned lane = 0; lane < f.width; ++lane) pointers.push_back(f.b.CreateExtractElement(all, lane));
+  return pointers;
+}
+
+Value* load_lane_by_lane(FunctionState& f, const Address& address, llvm::FixedVectorType* type,
+                         Value* condition) {
+  Value* mask = f.lanes.both(f.lanes.active_mask(f.width, 64), condition);
+  if (mask != nullptr) mask = f.lanes.spread(mask, f.width);
+  Value* result = llvm::PoisonValue::get(type);
+  auto pointers = lane_pointers(f, address, mask, mask == nullptr ? nullptr : f.zeros());
+  for (unsigned lane = 0; lane < f.width; ++lane) {
+    Value* element = f.b.CreateAlignedLoad(type->getElementType(), pointers[lane], kAnyAlign);
+    result = f.b.CreateInsertElement(result, element, lane);
+  }
+  return result;
+}
+
+Value* reversed(FunctionState& f, Value* value) {
+  llvm::SmallVector<int, 64> order;
+  for (int lane = static_cast<int>(f.width); lane-- > 0;) order.push_back(lane);
+  return f.b.CreateShuffleVector(value, order);
+}
+
+/// The lowest byte of a reversed access.
+Value* lowest(FunctionState& f, const Address& address, llvm::Type* element) {
+  const int64_t size = element->getScalarSizeInBits() / 8;
+  const int64_t offset = -size * static_cast<int64_t>(f.width - 1);
+  return f.b.CreateConstGEP1_64(f.b.getInt8Ty(), address.first, static_cast<uint64_t>(offset));
+}
+
+Value* load_uniform(FunctionState& f, const Address& address, llvm::Type* element, Value* condition) {
+  Value* needed = condition;
+  if (condition != nullptr && is_vector(condition))
+    needed = f.lanes.any(f.lanes.both(condition, f.lanes.active_mask(f.width)));
+  Value* pointer = needed == nullptr ? address.first : f.b.CreateSelect(needed, address.first, f.zeros());
+  Value* loaded = f.b.CreateAlignedLoad(element, pointer, kAnyAlign);
+  if (condition == nullptr || !is_vector(condition)) return loaded;
+  return f.lanes.choose(condition, loaded, f.lanes.zero(element));
+}
+
+void store_neighbours(FunctionState& f, Value* pointer, Value* value, bool non_temporal) {
+  auto* type = llvm::cast<llvm::FixedVectorType>(value->getType());
+  const auto bytes = type->getPrimitiveSizeInBits().getFixedValue() / 8;
+  auto plain = [&]() -> Value* {
+    f.b.CreateAlignedStore(value, pointer, kAnyAlign);
+    return nullptr;
+  };
+  auto whole = [&]() -> Value* {
+    if (!non_temporal || bytes < 16) return plain();
+    const llvm::Align align(std::min<uint64_t>(bytes, static_cast<uint64_t>(f.code.cpu.vector_bytes)));
+    Value* low_bits =
+        f.b.CreateAnd(f.b.CreatePtrToInt(pointer, f.b.getInt64Ty()), f.b.getInt64(align.value() - 1));
+    f.fence = true;
+    auto streaming = [&]() -> Value* {
+      llvm::StoreInst* store = f.b.CreateAlignedStore(value, pointer, align);
+      auto* one = llvm::ConstantAsMetadata::get(f.b.getInt32(1));
+      store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(*f.code.context, one));
+      return nullptr;
+    };
+    return branch(f, f.b.CreateICmpEQ(low_bits, f.b.getInt64(0)), streaming, plain);
+  };
+  auto some = [&]() -> Value* {
+    if (has_masked_access(f.code.cpu, type->getElementType())) {
+      Value* mask = f.lanes.active_mask(f.width, type->getScalarSizeInBits());
+      f.b.CreateMaskedStore(value, pointer, kAnyAlign, mask);
+    } else {
+      f.b.CreateCall(f.code.prefix_store(type), {pointer, value, f.lanes.active_count});
+    }
+    return nullptr;
+  };
+  if (f.lanes.active_count == nullptr) {
+    whole();
+  } else if (f.often_full) {  // masked stores are slow on some processors
+    branch(f, all_lanes_on(f), whole, some);
+  } else {
+    some();
+  }
+}
+
+void store_lane_by_lane(FunctionState& f, const Address& address, Value* value) {
+  Value* mask = f.lanes.active_mask(f.width, 64);
+  auto pointers = lane_pointers(f, address, mask, mask == nullptr ? nullptr : f.sink());
+  for (unsigned lane = 0; lane < f.width; ++lane)
+    f.b.CreateAlignedStore(f.b.CreateExtractElement(value, lane), pointers[lane], kAnyAlign);
+}
+
+}  // namespace
+
+Value* emit_load(FunctionState& f, const Load& load) {
+  const DType dtype = f.kernel[load.buffer].type.dtype;
+  llvm::Type* element = f.lanes.memory_type(dtype);
+  Value* condition = emit_guard(f, load.guard);
+  const Address address = emit_address(f, load.buffer, load.index);
+  if (address.pattern == Pattern::uniform)
+    return f.lanes.from_memory(dtype, load_uniform(f, address, element, condition));
+
+  auto* type = llvm::FixedVectorType::get(element, f.width);
+  const bool one_for_all = condition != nullptr && !is_vector(condition);
+  Value* per_lane = one_for_all ? nullptr : condition;
+  auto read = [&]() -> Value* {
+    if (address.pattern == Pattern::contiguous) return load_neighbours(f, address.first, type, per_lane);
+    if (address.pattern == Pattern::reversed && per_lane == nullptr && f.lanes.active_count == nullptr)
+      return reversed(f, load_neighbours(f, lowest(f, address, element), type, nullptr));
+    return load_lane_by_lane(f, address, type, per_lane);
+  };
+  Value* raw =
+      one_for_all ? branch(f, condition, read, [&]() -> Value* { return f.lanes.zero(type); }) : read();
+  return f.lanes.from_memory(dtype, raw);
+}
+
+void emit_store(FunctionState& f, const Store& store) {
+  const DType dtype = f.kernel[store.buffer].type.dtype;
+  Value* value = f.lanes.to_memory(dtype, f.value(store.value));
+  const Address address = emit_address(f, store.buffer, store.index);
+  if (address.pattern == Pattern::uniform) {
+    if (is_vector(value)) {  // all lanes write one element: the last one stays
+      Value* last = f.lanes.active_count == nullptr ? f.b.getInt64(f.width - 1)
+                                                    : f.b.CreateSub(f.lanes.active_count, f.b.getInt64(1));
+      value = f.b.CreateExtractElement(value, last);
+    }
+    f.b.CreateAlignedStore(value, address.first, kAnyAlign);
+    return;
+  }
+  value = f.lanes.spread(value, f.width);
+  if (address.pattern == Pattern::contiguous)
+    return store_neighbours(f, address.first, value, store.non_temporal);
+  if (address.pattern == Pattern::reversed && f.lanes.active_count == nullptr)
+    return store_neighbours(f, lowest(f, address, value->getType()), reversed(f, value), store.non_temporal);
+  store_lane_by_lane(f, address, value);
+}
+
+}  // namespace tokamak::codegen

@@ -1,0 +1,184 @@
+#include "codegen/module.h"
+
+#include "codegen/target.h"
+
+namespace tokamak::codegen {
+namespace {
+
+std::string shape_name(llvm::FixedVectorType* type) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  out << type->getNumElements() << "x";
+  type->getElementType()->print(out);
+  return text;
+}
+
+/// for i in [0, count): body(i), in a function whose only other code is straight.
+template <class Body>
+void counted_loop(Builder& b, llvm::Value* count, Body body) {
+  llvm::Function* function = b.GetInsertBlock()->getParent();
+  llvm::BasicBlock* before = b.GetInsertBlock();
+  auto* head = llvm::BasicBlock::Create(b.getContext(), "head", function);
+  auto* round = llvm::BasicBlock::Create(b.getContext(), "round", function);
+  auto* done = llvm::BasicBlock::Create(b.getContext(), "done", function);
+  b.CreateBr(head);
+  b.SetInsertPoint(head);
+  llvm::PHINode* i = b.CreatePHI(b.getInt64Ty(), 2, "i");
+  i->addIncoming(b.getInt64(0), before);
+  b.CreateCondBr(b.CreateICmpULT(i, count), round, done);
+  b.SetInsertPoint(round);
+  body(i);
+  i->addIncoming(b.CreateAdd(i, b.getInt64(1)), b.GetInsertBlock());
+  b.CreateBr(head);
+  b.SetInsertPoint(done);
+}
+
+llvm::Value* element_pointer(Builder& b, llvm::Type* element, llvm::Value* base, llvm::Value* i) {
+  return b.CreateGEP(element, base, i);
+}
+
+const llvm::Align kAnyAlign(1);
+
+}  // namespace
+
+CodeModule::CodeModule(const Cpu& cpu_, const std::string& name, bool keep_names)
+    : cpu(cpu_),
+      context(std::make_unique<llvm::LLVMContext>()),
+      module(std::make_unique<llvm::Module>(name, *context)) {
+  context->setDiscardValueNames(!keep_names);
+  llvm::TargetMachine& machine = target_machine(cpu);
+  module->setTargetTriple(machine.getTargetTriple());
+  module->setDataLayout(machine.createDataLayout());
+}
+
+llvm::Type* CodeModule::lane_type(Lane lane) {
+  switch (lane) {
+    case Lane::i1:
+    case Lane::i8:
+    case Lane::i16:
+    case Lane::i32:
+    case Lane::i64:
+      return llvm::Type::getIntNTy(*context, static_cast<unsigned>(bits_of(lane)));
+    case Lane::f32:
+      return llvm::Type::getFloatTy(*context);
+    case Lane::f64:
+      return llvm::Type::getDoubleTy(*context);
+  }
+  __builtin_unreachable();
+}
+
+llvm::Function* CodeModule::add_function(const std::string& name, llvm::FunctionType* type, bool internal) {
+  auto linkage = internal ? llvm::Function::InternalLinkage : llvm::Function::ExternalLinkage;
+  llvm::Function* function = llvm::Function::Create(type, linkage, name, *module);
+  const std::string bits = std::to_string(cpu.vector_bytes * 8);
+  function->addFnAttr("prefer-vector-width", bits);
+  function->addFnAttr("min-legal-vector-width", bits);
+  function->setDoesNotThrow();
+  if (internal) function->addFnAttr(llvm::Attribute::NoInline);
+  return function;
+}
+
+llvm::Function* CodeModule::prefix_load(llvm::FixedVectorType* type) {
+  const std::string name = "load_first_" + shape_name(type);
+  if (llvm::Function* known = module->getFunction(name)) return known;
+  Builder b = builder();
+  auto* signature = llvm::FunctionType::get(type, {b.getPtrTy(), b.getInt64Ty()}, false);
+  llvm::Function* function = add_function(name, signature, true);
+  b.SetInsertPoint(llvm::BasicBlock::Create(*context, "entry", function));
+  llvm::Type* element = type->getElementType();
+  llvm::Value* lanes = b.CreateAlloca(type);
+  b.CreateStore(llvm::Constant::getNullValue(type), lanes);
+  counted_loop(b, function->getArg(1), [&](llvm::Value* i) {
+    llvm::Value* value =
+        b.CreateAlignedLoad(element, element_pointer(b, element, function->getArg(0), i), kAnyAlign);
+    b.CreateAlignedStore(value, element_pointer(b, element, lanes, i), kAnyAlign);
+  });
+  b.CreateRet(b.CreateLoad(type, lanes));
+  return function;
+}
+
+llvm::Function* CodeModule::prefix_store(llvm::FixedVectorType* type) {
+  const std::string name = "store_first_" + shape_name(type);
+  if (llvm::Function* known = module->getFunction(name)) return known;
+  Builder b = builder();
+  auto* signature = llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy(), type, b.getInt64Ty()}, false);
+  llvm::Function* function = add_function(name, signature, true);
+  b.SetInsertPoint(llvm::BasicBlock::Create(*context, "entry", function));
+  llvm::Type* element = type->getElementType();
+  llvm::Value* lanes = b.CreateAlloca(type);
+  b.CreateStore(function->getArg(1), lanes);
+  counted_loop(b, function->getArg(2), [&](llvm::Value* i) {
+    llvm::Value* value = b.CreateAlignedLoad(element, element_pointer(b, element, lanes, i), kAnyAlign);
+    b.CreateAlignedStore(value, element_pointer(b, element, function->getArg(0), i), kAnyAlign);
+  });
+  b.CreateRetVoid();
+  return function;
+}
+
+llvm::Function* CodeModule::masked_load(llvm::FixedVectorType* type) {
+  const std::string name = "load_masked_" + shape_name(type);
+  if (llvm::Function* known = module->getFunction(name)) return known;
+  Builder b = builder();
+  auto* mask_type = llvm::FixedVectorType::get(b.getInt8Ty(), type->getNumElements());
+  auto* signature = llvm::FunctionType::get(type, {b.getPtrTy(), mask_type}, false);
+  llvm::Function* function = add_function(name, signature, true);
+  b.SetInsertPoint(llvm::BasicBlock::Create(*context, "entry", function));
+  llvm::Type* element = type->getElementType();
+  llvm::Value* lanes = b.CreateAlloca(type);
+  llvm::Value* mask = b.CreateAlloca(mask_type);
+  b.CreateStore(llvm::Constant::getNullValue(type), lanes);
+  b.CreateStore(function->getArg(1), mask);
+  counted_loop(b, b.getInt64(type->getNumElements()), [&](llvm::Value* i) {
+    auto* wanted = llvm::BasicBlock::Create(*context, "wanted", function);
+    auto* next = llvm::BasicBlock::Create(*context, "next", function);
+    llvm::Value* on = b.CreateLoad(b.getInt8Ty(), element_pointer(b, b.getInt8Ty(), mask, i));
+    b.CreateCondBr(b.CreateICmpNE(on, b.getInt8(0)), wanted, next);
+    b.SetInsertPoint(wanted);
+    llvm::Value* value =
+        b.CreateAlignedLoad(element, element_pointer(b, element, function->getArg(0), i), kAnyAlign);
+    b.CreateAlignedStore(value, element_pointer(b, element, lanes, i), kAnyAlign);
+    b.CreateBr(next);
+    b.SetInsertPoint(next);
+  });
+  b.CreateRet(b.CreateLoad(type, lanes));
+  return function;
+}
+
+llvm::Function* CodeModule::external(const LibmFunction& function) {
+  if (llvm::Function* known = module->getFunction(function.name)) return known;
+  externals.emplace(function.name, function.address);
+  llvm::Type* type = lane_type(function.lane);
+  std::vector<llvm::Type*> operands(static_cast<size_t>(function.arity), type);
+  auto* signature = llvm::FunctionType::get(type, operands, false);
+  auto* declared = llvm::Function::Create(signature, llvm::Function::ExternalLinkage, function.name, *module);
+  declared->setDoesNotThrow();
+  // "sinf" is exactly the function behind the address: LLVM may not reason about it as the C library's.
+  declared->addFnAttr(llvm::Attribute::NoBuiltin);
+  return declared;
+}
+
+llvm::Function* CodeModule::lanewise_call(const LibmFunction& libm, unsigned lanes) {
+  const std::string name = std::string("each_") + libm.name + "_" + std::to_string(lanes);
+  if (llvm::Function* known = module->getFunction(name)) return known;
+  Builder b = builder();
+  llvm::Type* element = lane_type(libm.lane);
+  auto* type = llvm::FixedVectorType::get(element, lanes);
+  std::vector<llvm::Type*> operands(static_cast<size_t>(libm.arity), type);
+  llvm::Function* function = add_function(name, llvm::FunctionType::get(type, operands, false), true);
+  b.SetInsertPoint(llvm::BasicBlock::Create(*context, "entry", function));
+  std::vector<llvm::Value*> slots;
+  for (llvm::Argument& argument : function->args()) {
+    slots.push_back(b.CreateAlloca(type));
+    b.CreateStore(&argument, slots.back());
+  }
+  counted_loop(b, b.getInt64(lanes), [&](llvm::Value* i) {
+    std::vector<llvm::Value*> values;
+    for (llvm::Value* slot : slots)
+      values.push_back(b.CreateLoad(element, element_pointer(b, element, slot, i)));
+    b.CreateStore(b.CreateCall(external(libm), values), element_pointer(b, element, slots[0], i));
+  });
+  b.CreateRet(b.CreateLoad(type, slots[0]));
+  return function;
+}
+
+}  // namespace tokamak::codegen

@@ -1,0 +1,50 @@
+#pragma once
+
+// One LLVM module being filled: a kernel's functions and the small helpers they share.
+
+#include <llvm/Analysis/InstSimplifyFolder.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "ops/scalar_builder.h"
+#include "support/cpu.h"
+
+namespace tokamak::codegen {
+
+/// Folds x + 0 and the like as it goes; nothing cleans up afterwards.
+using Builder = llvm::IRBuilder<llvm::InstSimplifyFolder>;
+
+struct CodeModule {
+  Cpu cpu;
+  std::unique_ptr<llvm::LLVMContext> context;
+  std::unique_ptr<llvm::Module> module;
+  std::map<std::string, void*> externals;  ///< C functions that the code calls, with their addresses
+
+  /// An empty module for the processor. Without names, values are numbered: faster, less readable.
+  CodeModule(const Cpu& cpu, const std::string& name, bool keep_names);
+
+  Builder builder() { return Builder(*context, llvm::InstSimplifyFolder(module->getDataLayout())); }
+  llvm::Type* lane_type(Lane lane);
+  /// A function of the kernel or a helper, with the attributes all of them have.
+  llvm::Function* add_function(const std::string& name, llvm::FunctionType* type, bool internal);
+
+  // Helpers, made when first asked for. LLVM expands the same things in place, and hugely.
+
+  /// (ptr, i64 n) -> the first n elements, zeros behind them.
+  llvm::Function* prefix_load(llvm::FixedVectorType* type);
+  /// (ptr, vector, i64 n): stores the first n elements.
+  llvm::Function* prefix_store(llvm::FixedVectorType* type);
+  /// (ptr, <W x i8> mask) -> the elements where the mask is not zero, zeros elsewhere.
+  llvm::Function* masked_load(llvm::FixedVectorType* type);
+  /// (vectors...) -> vector: the C function applied lane by lane.
+  llvm::Function* lanewise_call(const LibmFunction& function, unsigned lanes);
+  /// The C function itself.
+  llvm::Function* external(const LibmFunction& function);
+};
+
+}  // namespace tokamak::codegen
