@@ -21,15 +21,23 @@ using Records = std::array<const OpRecord*, kOpCount>;
 
 struct Collected {
   Records records = {};
+  std::array<bool, kOpCount> present = {};
   bool duplicates = false;
 
   template <size_t N>
   constexpr void put(const OpRecord (&table)[N]) {
     for (const OpRecord& record : table) {
-      const OpRecord*& place = records[static_cast<size_t>(record.op)];
-      duplicates = duplicates || place != nullptr;
-      place = &record;
+      const auto place = static_cast<size_t>(record.op);
+      duplicates = duplicates || present[place];
+      present[place] = true;
+      records[place] = &record;
     }
+  }
+  constexpr bool complete() const {
+    for (bool has_record : present) {
+      if (!has_record) return false;
+    }
+    return true;
   }
 };
 
@@ -49,30 +57,9 @@ constexpr Collected collect() {
   return all;
 }
 
-constexpr OpFamily kFamilies[] = {
-#define OP(name, family, arity, numpy) OpFamily::family,
-#include "ir/ops.def"
-#undef OP
-};
-
-constexpr bool complete(const Records& records) {
-  for (const OpRecord* record : records) {
-    if (record == nullptr || record->type == nullptr) return false;
-  }
-  return true;
-}
-
-constexpr bool scalar_code_where_due(const Records& records) {
-  for (size_t i = 0; i < kOpCount; ++i) {
-    if ((records[i]->scalar != nullptr) != (kFamilies[i] == OpFamily::Elementwise)) return false;
-  }
-  return true;
-}
-
 constexpr Collected kCollected = collect();
-static_assert(complete(kCollected.records), "an op of ops.def has no record");
+static_assert(kCollected.complete(), "an op of ops.def has no record");
 static_assert(!kCollected.duplicates, "an op has two records");
-static_assert(scalar_code_where_due(kCollected.records), "element-wise ops have scalar code, others do not");
 
 constexpr std::string_view kKindNames[] = {"an integer", "a list of integers", "a dtype", "a word",
                                            "a tensor"};
