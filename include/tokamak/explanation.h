@@ -22,7 +22,6 @@ struct TOKAMAK_API KernelReport {
   int64_t bytes_read = 0;
   int64_t bytes_written = 0;
   double flops = 0;
-  int calls = 1;  ///< how many steps of the program run this code
   std::vector<SourceLocation> lines;
 
   std::string llvm() const;  ///< made when asked for

@@ -14,7 +14,7 @@ namespace tokamak {
 struct CompileOptions {
   bool fuse = true;
   bool fast_math = false;
-  std::vector<int> donated;                   ///< positions of parameters whose memory may be overwritten
+  std::vector<int> donated;  ///< positions of parameters whose memory may be overwritten
   std::vector<std::string> disabled_passes;
 
   friend bool operator==(const CompileOptions&, const CompileOptions&) = default;
@@ -25,7 +25,8 @@ struct Compiled {
   std::shared_ptr<const Explanation> explanation;
 };
 
-/// The whole journey: graph, passes, fusion, loops, schedule, code, memory plan. `layouts` has one entry per parameter.
+/// The whole journey: graph, passes, fusion, loops, schedule, code, memory plan. `layouts` has one entry per
+/// parameter.
 Compiled compile(const Graph& graph, std::span<const Layout> layouts, const CompileOptions& options = {});
 
 }  // namespace tokamak

@@ -14,7 +14,7 @@ namespace {
 class Fuser {
  public:
   Fuser(const Graph& graph, const FusionOptions& options) : state_{graph, options, {}, {}, {}} {
-    state_.placements.resize(graph.size());
+    state_.values.resize(graph.size());
   }
 
   FusionResult run() {
@@ -128,11 +128,11 @@ class Fuser {
 
     const OpFamily family = family_of(state_.graph[value].op);
     const bool sweeps = family == OpFamily::Reduce || family == OpFamily::Cumulative;
-    Placement& placement = state_[value];
-    placement.group = group_id;
-    placement.is_row = joining.is_row;
-    placement.sweep = joining.sweep;
-    placement.expression_cost = sweeps ? 0 : std::min(joining.expression_cost, 1e9);
+    ValueState& value_state = state_[value];
+    value_state.group = group_id;
+    value_state.is_row = joining.is_row;
+    value_state.sweep = joining.sweep;
+    value_state.expression_cost = sweeps ? 0 : std::min(joining.expression_cost, 1e9);
   }
 
   void merge(int from, int into) {

@@ -27,7 +27,7 @@ struct Group {
 };
 
 /// What fusion knows of every value.
-struct Placement {
+struct ValueState {
   int group = -1;       ///< of computed values
   bool is_row = false;  ///< one element per row of the group's domain, not per point
   /// Full values: the sweep that computes them. Row values: the sweep after which they are known, -1 for
@@ -41,12 +41,12 @@ struct Groups {
   const Graph& graph;
   const FusionOptions& options;
   std::vector<Group> groups;
-  std::vector<Placement> placements;  ///< by value
+  std::vector<ValueState> values;  ///< by value
   std::unordered_map<uint32_t, int>
       last_reader;  ///< by value: the group that last read all of it in step with its domain
 
-  Placement& operator[](Value value) { return placements[index_of(value)]; }
-  const Placement& operator[](Value value) const { return placements[index_of(value)]; }
+  ValueState& operator[](Value value) { return values[index_of(value)]; }
+  const ValueState& operator[](Value value) const { return values[index_of(value)]; }
 };
 
 /// Whether a node is computed by a kernel: neither a view, nor a source.

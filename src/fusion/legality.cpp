@@ -139,18 +139,18 @@ class Examination {
     if (is_inline_constant(node) || node.op == Op::iota) return;
     if (is_view(node.op)) return expand(value, points);
     if (node.op == Op::parameter || node.op == Op::constant) return read(value, points);
-    const Placement& placement = state_[value];
-    if (is_inside(placement.group)) return use_member(value, placement, points);
+    const ValueState& value_state = state_[value];
+    if (is_inside(value_state.group)) return use_member(value, value_state, points);
     if (group_.recomputed.count(value) != 0) return recompute(value, points);
-    if (can_merge(value, placement, points)) {
-      joining_.merged.push_back(placement.group);
-      const Group& other = state_.groups[static_cast<size_t>(placement.group)];
+    if (can_merge(value, value_state, points)) {
+      joining_.merged.push_back(value_state.group);
+      const Group& other = state_.groups[static_cast<size_t>(value_state.group)];
       joining_.cost += other.cost;
       if (other.domain.has_sweep) joining_.domain = other.domain;
-      return use_member(value, placement, points);
+      return use_member(value, value_state, points);
     }
     if (pays_to_recompute(value, points)) return recompute(value, points);
-    if (state_.groups[static_cast<size_t>(placement.group)].order >= group_.order) {
+    if (state_.groups[static_cast<size_t>(value_state.group)].order >= group_.order) {
       return refuse("it needs " + std::string(name_of(node.op)) + ", which runs later");
     }
     joining_.stored.push_back(value);
@@ -165,19 +165,19 @@ class Examination {
 
   /// A value the group computes: in a register when it is wanted at the point at hand, computed again when at
   /// another.
-  void use_member(Value value, const Placement& placement, const Points& points) {
+  void use_member(Value value, const ValueState& value_state, const Points& points) {
     const Node& node = graph_[value];
-    const std::vector<Index> home = home_index(joining_.domain, node.type.shape, placement.is_row);
+    const std::vector<Index> home = home_index(joining_.domain, node.type.shape, value_state.is_row);
     Points elsewhere;
     for (const std::vector<Index>& at : points) {
       if (at == home) {
-        const int after = placement.is_row ? placement.sweep + 1 : placement.sweep;
-        needs_sweep(joining_.is_row && !sweeps(graph_[value_]) ? placement.sweep : after);
+        const int after = value_state.is_row ? value_state.sweep + 1 : value_state.sweep;
+        needs_sweep(joining_.is_row && !sweeps(graph_[value_]) ? value_state.sweep : after);
       } else {
         elsewhere.push_back(at);
       }
     }
-    joining_.expression_cost += placement.expression_cost;
+    joining_.expression_cost += value_state.expression_cost;
     if (elsewhere.empty()) return;
     if (!is_pointwise(node.op)) {
       return refuse("it reads " + std::string(name_of(node.op)) +
@@ -201,13 +201,13 @@ class Examination {
 
   bool pays_to_recompute(Value value, const Points& points) const {
     if (!state_.options.fuse || !is_pointwise(graph_[value].op)) return false;
-    const Placement& placement = state_[value];
-    Recomputation recomputation{.cost_per_element = placement.expression_cost,
+    const ValueState& value_state = state_[value];
+    Recomputation recomputation{.cost_per_element = value_state.expression_cost,
                                 .evaluations = 0,
                                 .per_point = static_cast<int64_t>(points.size()),
                                 .type = graph_.type_of(value),
-                                .stored_anyway = placement.stored};
-    const double added = placement.expression_cost * static_cast<double>(points.size());
+                                .stored_anyway = value_state.stored};
+    const double added = value_state.expression_cost * static_cast<double>(points.size());
     if (group_.cost + joining_.cost + added > kMaxKernelCost) return false;
     for (const std::vector<Index>& at : points) recomputation.evaluations += evaluations(at);
     return worth_recomputing(recomputation, state_.options);
@@ -229,9 +229,9 @@ class Examination {
   }
 
   /// Whether the whole group that has the value can become part of this one.
-  bool can_merge(Value value, const Placement& placement, const Points& points) const {
+  bool can_merge(Value value, const ValueState& value_state, const Points& points) const {
     if (!state_.options.fuse) return false;
-    const Group& other = state_.groups[static_cast<size_t>(placement.group)];
+    const Group& other = state_.groups[static_cast<size_t>(value_state.group)];
     if (other.closed || group_.closed || other.order >= group_.order || other.first_reader <= group_.order)
       return false;
     if (other.domain.extents != joining_.domain.extents) return false;
@@ -239,7 +239,7 @@ class Examination {
       return false;
     if (group_.cost + joining_.cost + other.cost > kMaxKernelCost) return false;
     const Domain& domain = other.domain.has_sweep ? other.domain : joining_.domain;
-    const std::vector<Index> home = home_index(domain, graph_.type_of(value).shape, placement.is_row);
+    const std::vector<Index> home = home_index(domain, graph_.type_of(value).shape, value_state.is_row);
     return points.size() == 1 && points[0] == home;
   }
 

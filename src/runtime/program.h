@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "codegen/codegen.h"
@@ -25,10 +24,9 @@ class Program {
   struct Step {
     std::shared_ptr<const NativeKernel> code;
     std::shared_ptr<const LoopKernel> kernel;
-    std::vector<Place> buffers;  ///< by BufferId (scratch entries unused)
-    std::vector<int>
-        stride_inputs;  ///< which buffers of the kernel read strides of program inputs; see program.cpp
-    std::vector<int64_t> grains;  ///< tasks per chunk, by nest
+    std::vector<Place> buffers;       ///< by BufferId; entries of scratch buffers are not used
+    std::vector<int> strided_inputs;  ///< program inputs whose strides fill KernelFrame::strides, in order
+    std::vector<int64_t> grains;      ///< by nest: tasks that are worth a chunk
     int64_t bytes_read = 0;
     int64_t bytes_written = 0;
     double flops = 0;
@@ -48,11 +46,14 @@ class Program {
   int64_t arena_bytes = 0;
   double total_cost = 0;  ///< nanoseconds on one core, roughly: decides whether the GIL is worth releasing
 
-  /// `inputs[i]` is the first element, `strides[i]` its byte strides (nullptr when dense). `outputs[i]` is
-  /// dense and 64-byte aligned; for a donated one it is the donor's memory. Throws UserError (kind index)
-  /// when a run-time check fails and (kind memory) when the arena cannot be had.
+  /// `inputs[i]` is the first element, `strides[i]` its byte strides (may be nullptr when dense).
+  /// `outputs[i]` is dense and 64-byte aligned; for a donated one it is the donor's memory. Throws UserError
+  /// of kind index when a run-time check fails, and of kind memory when the arena cannot be had.
   void run(const void* const* input_data, const int64_t* const* input_strides,
            void* const* output_data) const;
 };
+
+/// Tasks that are worth a chunk of their own when one takes `task_cost` nanoseconds.
+int64_t grain_for(double task_cost);
 
 }  // namespace tokamak

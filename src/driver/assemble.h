@@ -1,0 +1,26 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "driver/compile.h"
+#include "driver/kernel_cache.h"
+#include "fusion/kernel.h"
+#include "plan/plan.h"
+
+namespace tokamak {
+
+/// A program and the memory plan it runs on.
+struct Assembled {
+  std::shared_ptr<Program> program;
+  Plan plan;
+  std::string plan_text;
+};
+
+/// Plans the memory of compiled kernels and strings them together.
+Assembled assemble(const Graph& graph, std::span<const Layout> layouts, const CompileOptions& options,
+                   const std::vector<FusedKernel>& kernels,
+                   const std::vector<std::shared_ptr<const CompiledKernel>>& compiled);
+
+}  // namespace tokamak

@@ -1,0 +1,45 @@
+// The whole journey of a function, from the graph its trace recorded to a program that runs.
+
+#include "driver/compile.h"
+
+#include "driver/assemble.h"
+#include "driver/kernel_cache.h"
+#include "driver/report.h"
+#include "fusion/fuse.h"
+#include "passes/pipeline.h"
+#include "support/cpu.h"
+
+namespace tokamak {
+
+Compiled compile(const Graph& graph, std::span<const Layout> layouts, const CompileOptions& options) {
+  const Cpu& cpu = current_cpu();
+  StageClock clock;
+
+  // 1. Passes: fold, simplify, merge what is equal, drop what is dead, compose views.
+  PipelineOptions pipeline;
+  pipeline.fused_multiply_add = cpu.fma;
+  pipeline.disabled = options.disabled_passes;
+  const Graph optimized = run_pipeline(graph, pipeline);
+  clock.finish("passes");
+
+  // 2. Fusion: which operations share a kernel.
+  const FusionResult fusion =
+      fuse(optimized, {.fuse = options.fuse, .l2_bytes = cpu.l2_bytes, .l3_bytes = cpu.l3_bytes});
+  clock.finish("fusion");
+
+  // 3. Every kernel becomes loops, the loops are scheduled for this processor, and LLVM makes them machine
+  // code.
+  std::vector<KernelRequest> requests;
+  for (const FusedKernel& kernel : fusion.kernels)
+    requests.push_back({&kernel, input_layouts(optimized, kernel, layouts)});
+  const auto kernels = compile_kernels(requests, options.fast_math, cpu);
+  clock.finish("code");
+
+  // 4. The memory plan, and the steps of the program on it.
+  const Assembled assembled = assemble(optimized, layouts, options, fusion.kernels, kernels);
+  clock.finish("plan");
+
+  return {assembled.program, explain({graph, optimized, fusion, kernels, assembled, cpu, clock.times()})};
+}
+
+}  // namespace tokamak

@@ -1,0 +1,112 @@
+#include "driver/kernel_cache.h"
+
+#include <exception>
+#include <mutex>
+#include <unordered_map>
+
+#include "ir/text.h"
+#include "runtime/profiler.h"
+#include "runtime/thread_pool.h"
+#include "support/log.h"
+
+namespace tokamak {
+namespace {
+
+/// Kernels in use, by what they compute. Programs own them; the cache only knows them.
+class KernelCache {
+ public:
+  static KernelCache& instance() {
+    static auto* cache = new KernelCache;
+    return *cache;
+  }
+
+  std::shared_ptr<const CompiledKernel> find(const std::string& key) {
+    const std::lock_guard lock(mutex_);
+    auto found = kernels_.find(key);
+    return found == kernels_.end() ? nullptr : found->second.lock();
+  }
+
+  /// The kernel kept under the key: the first one given for it that is still in use.
+  std::shared_ptr<const CompiledKernel> put(const std::string& key,
+                                            std::shared_ptr<const CompiledKernel> kernel) {
+    const std::lock_guard lock(mutex_);
+    if (kernels_.size() >= next_sweep_) {
+      std::erase_if(kernels_, [](const auto& entry) { return entry.second.expired(); });
+      next_sweep_ = 2 * kernels_.size() + 64;
+    }
+    std::weak_ptr<const CompiledKernel>& place = kernels_[key];
+    if (std::shared_ptr<const CompiledKernel> other = place.lock()) return other;
+    place = kernel;
+    return kernel;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<std::string, std::weak_ptr<const CompiledKernel>> kernels_;
+  size_t next_sweep_ = 64;
+};
+
+std::string key_of(const KernelRequest& request, bool fast_math, const Cpu& cpu) {
+  std::string key = cpu.name + (fast_math ? " fast " : " ");
+  for (const Layout& layout : request.layouts) {
+    if (!layout.dense) key += "s";
+    for (Layout::Axis axis : layout.axes) key += static_cast<char>('0' + static_cast<int>(axis));
+    key += ",";
+  }
+  for (bool swept : request.kernel->domain.swept) key += swept ? "-" : "|";
+  return key + print(request.kernel->body);
+}
+
+std::shared_ptr<const CompiledKernel> compile_one(const KernelRequest& request, bool fast_math,
+                                                  const Cpu& cpu) {
+  ProfileScope profile(ProfileCategory::compile, request.kernel->name);
+  ScheduledKernel scheduled = schedule_kernel(*request.kernel, request.layouts, cpu);
+  scheduled.loops.relaxed_math = fast_math;
+#ifdef TOKAMAK_VERIFY_PASSES
+  verify(scheduled.loops);
+#endif
+  auto compiled = std::make_shared<CompiledKernel>();
+  compiled->code = compile(scheduled.loops, cpu);
+  compiled->loops = std::make_shared<const LoopKernel>(std::move(scheduled.loops));
+  compiled->decisions = std::move(scheduled.decisions);
+  return compiled;
+}
+
+}  // namespace
+
+std::vector<std::shared_ptr<const CompiledKernel>> compile_kernels(const std::vector<KernelRequest>& requests,
+                                                                   bool fast_math, const Cpu& cpu) {
+  KernelCache& cache = KernelCache::instance();
+  std::vector<std::shared_ptr<const CompiledKernel>> kernels(requests.size());
+  std::vector<std::string> keys;
+  std::unordered_map<std::string, size_t> first_with;
+  std::vector<size_t> missing;
+  for (size_t i = 0; i < requests.size(); ++i) {
+    keys.push_back(key_of(requests[i], fast_math, cpu));
+    if (!first_with.emplace(keys[i], i).second) continue;
+    kernels[i] = cache.find(keys[i]);
+    if (kernels[i] == nullptr) missing.push_back(i);
+  }
+  std::vector<std::exception_ptr> errors(missing.size());
+  ThreadPool::instance().run(static_cast<int64_t>(missing.size()), 1, [&](int64_t begin, int64_t end, int) {
+    for (auto m = static_cast<size_t>(begin); m < static_cast<size_t>(end); ++m) {
+      try {
+        kernels[missing[m]] = compile_one(requests[missing[m]], fast_math, cpu);
+      } catch (...) {
+        errors[m] = std::current_exception();
+      }
+    }
+  });
+  for (const std::exception_ptr& error : errors) {
+    if (error) std::rethrow_exception(error);
+  }
+  for (size_t i : missing) kernels[i] = cache.put(keys[i], kernels[i]);
+  for (size_t i = 0; i < requests.size(); ++i) kernels[i] = kernels[first_with.at(keys[i])];
+  if (logging::enabled(logging::Channel::cache)) {
+    logging::log(logging::Channel::cache, std::to_string(requests.size()) + " kernels, " +
+                                              std::to_string(missing.size()) + " compiled");
+  }
+  return kernels;
+}
+
+}  // namespace tokamak

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "codegen/codegen.h"
+#include "fusion/kernel.h"
+#include "ir/layout.h"
+#include "schedule/schedule.h"
+#include "support/cpu.h"
+
+namespace tokamak {
+
+/// A kernel all the way down to machine code.
+struct CompiledKernel {
+  std::shared_ptr<const LoopKernel> loops;
+  std::string decisions;
+  std::shared_ptr<const NativeKernel> code;
+};
+
+/// One kernel to compile, with the layouts of its inputs.
+struct KernelRequest {
+  const FusedKernel* kernel;
+  std::vector<Layout> layouts;
+};
+
+/// Compiles kernels, several at a time; equal ones once, and none that is still in use somewhere in the
+/// process. A program that repeats the same work a thousand times has one kernel to compile.
+std::vector<std::shared_ptr<const CompiledKernel>> compile_kernels(const std::vector<KernelRequest>& requests,
+                                                                   bool fast_math, const Cpu& cpu);
+
+}  // namespace tokamak

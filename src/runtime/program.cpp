@@ -1,0 +1,133 @@
+#include "runtime/program.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "runtime/buffer_pool.h"
+#include "runtime/profiler.h"
+#include "runtime/thread_pool.h"
+#include "tokamak/errors.h"
+
+namespace tokamak {
+namespace {
+
+constexpr double kChunkNanoseconds = 15000;
+
+/// A few elements without the heap; more with it.
+template <class T, size_t kInline>
+class SmallArray {
+ public:
+  explicit SmallArray(size_t size) : data_(inline_) {
+    if (size > kInline) {
+      heap_.resize(size);
+      data_ = heap_.data();
+    }
+  }
+  T* data() { return data_; }
+  T& operator[](size_t i) { return data_[i]; }
+
+ private:
+  T inline_[kInline];  // NOLINT: left unset on purpose
+  std::vector<T> heap_;
+  T* data_;
+};
+
+/// What the steps of one run share.
+struct Running {
+  const Program& program;
+  const void* const* inputs;
+  const int64_t* const* strides;
+  void* const* outputs;
+  std::byte* arena;
+
+  void* find(Program::Place place) const {
+    switch (place.kind) {
+      case Program::Place::Kind::input:
+        return const_cast<void*>(inputs[place.at]);  // NOLINT: donated ones are written
+      case Program::Place::Kind::output:
+        return outputs[place.at];
+      case Program::Place::Kind::arena:
+        return arena + place.at;
+      case Program::Place::Kind::constant:
+        return const_cast<std::byte*>(
+            program.constants[static_cast<size_t>(place.at)].data());  // NOLINT: only read
+    }
+    return nullptr;
+  }
+};
+
+void run_nest(const Program::Step& step, size_t nest, const KernelFrame& frame) {
+  const NestFunction function = step.code->nests()[nest];
+  const int64_t tasks = step.kernel->nests[nest].root.extent;
+  const int64_t grain = step.grains[nest];
+  const int64_t scratch_bytes = step.kernel->scratch_bytes;
+  if (tasks <= grain) {
+    if (tasks > 0)
+      function(&frame, 0, tasks, scratch_bytes == 0 ? nullptr : scratch_for_this_thread(scratch_bytes));
+    return;
+  }
+  ThreadPool& pool = ThreadPool::instance();
+  if (scratch_bytes == 0) {
+    pool.run(tasks, grain, [&](int64_t begin, int64_t end, int) { function(&frame, begin, end, nullptr); });
+    return;
+  }
+  const int workers = pool.num_threads();
+  const int64_t per_worker = (scratch_bytes + kBlockAlignment - 1) / kBlockAlignment * kBlockAlignment;
+  const Block scratch = BufferPool::instance().allocate(per_worker * workers);
+  auto* base = static_cast<std::byte*>(scratch.data());
+  pool.run(
+      tasks, grain,
+      [&](int64_t begin, int64_t end, int worker) {
+        function(&frame, begin, end, base + worker * per_worker);
+      },
+      workers);
+}
+
+void run_step(const Program::Step& step, const Running& running) {
+  ProfileScope profile(ProfileCategory::kernel, step.kernel->name);
+  profile.count(step.bytes_read, step.bytes_written, step.flops);
+
+  SmallArray<void*, 16> buffers(step.buffers.size());
+  for (size_t i = 0; i < step.buffers.size(); ++i) buffers[i] = running.find(step.buffers[i]);
+  size_t slots = 0;
+  for (int input : step.strided_inputs)
+    slots += running.program.inputs[static_cast<size_t>(input)].shape.size();
+  SmallArray<int64_t, 16> strides(slots);
+  size_t slot = 0;
+  for (int input : step.strided_inputs) {
+    const size_t rank = running.program.inputs[static_cast<size_t>(input)].shape.size();
+    std::copy_n(running.strides[input], rank, strides.data() + slot);
+    slot += rank;
+  }
+  int32_t failed_check = 0;
+  const KernelFrame frame{buffers.data(), strides.data(), &failed_check};
+  for (size_t nest = 0; nest < step.code->nests().size(); ++nest) run_nest(step, nest, frame);
+  if (failed_check != 0) {
+    const RuntimeCheck& check = step.kernel->checks[static_cast<size_t>(failed_check) - 1];
+    throw UserError(check.message, check.where, UserError::Kind::index);
+  }
+}
+
+}  // namespace
+
+int64_t grain_for(double task_cost) {
+  constexpr double kMost = 1e12;
+  return static_cast<int64_t>(
+      std::clamp(std::ceil(kChunkNanoseconds / std::max(task_cost, 1e-3)), 1.0, kMost));
+}
+
+void Program::run(const void* const* input_data, const int64_t* const* input_strides,
+                  void* const* output_data) const {
+  Block arena;
+  if (arena_bytes != 0) arena = BufferPool::instance().allocate(arena_bytes);
+  const Running running{*this, input_data, input_strides, output_data, static_cast<std::byte*>(arena.data())};
+  for (const Step& step : steps) run_step(step, running);
+  for (const Copy& copy : copies) {
+    const int64_t bytes = outputs[static_cast<size_t>(copy.source)].bytes();
+    if (bytes != 0)
+      std::memcpy(output_data[copy.output], output_data[copy.source], static_cast<size_t>(bytes));
+  }
+}
+
+}  // namespace tokamak
