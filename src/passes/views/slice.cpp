@@ -78,28 +78,22 @@ Rewrite slice_of_reverse(ViewContext& context, Value inner, Value operand, const
   return Pending{Op::reverse, {part}, attributes};
 }
 
-/// A slice that touches few operands of a concatenation needs only those.
+/// A slice of elements that all come from one operand of a concatenation needs only that one. A slice across
+/// several leaves the concatenation whole: others read it too, and each would get a different one.
 std::optional<Rewrite> slice_of_concatenation(ViewContext& context, Value inner,
                                               const std::vector<Range>& outer) {
-  constexpr int64_t kMaxKept = 16;  // bounds the work when many slices overlap
   if (is_empty(outer)) return std::nullopt;
-  const int64_t axis = context.graph()[inner].attributes.integer(Attr::axis);
-  const Range& range = outer[static_cast<size_t>(axis)];
+  const auto axis = static_cast<size_t>(context.graph()[inner].attributes.integer(Attr::axis));
   const std::vector<int64_t>& offsets = context.offsets_of(inner);
   const auto piece_with = [&](int64_t element) {
-    return std::upper_bound(offsets.begin(), offsets.end(), element) - offsets.begin() - 1;
+    return static_cast<size_t>(std::upper_bound(offsets.begin(), offsets.end(), element) - offsets.begin() -
+                               1);
   };
-  const int64_t first = piece_with(range.start);
-  const int64_t last = piece_with(range.last());
-  const std::vector<Value>& pieces = context.graph()[inner].inputs;
-  const int64_t kept = last - first + 1;
-  if (kept == static_cast<int64_t>(pieces.size()) || kept > kMaxKept) return std::nullopt;
-
+  const size_t piece = piece_with(outer[axis].start);
+  if (piece != piece_with(outer[axis].last())) return std::nullopt;
   std::vector<Range> ranges = outer;
-  ranges[static_cast<size_t>(axis)].start -= offsets[static_cast<size_t>(first)];
-  if (kept == 1) return slice(pieces[static_cast<size_t>(first)], ranges);
-  const std::vector<Value> some(pieces.begin() + first, pieces.begin() + last + 1);
-  return slice(context.make_inner({Op::concatenate, some, {{Attr::axis, axis}}}), ranges);
+  ranges[axis].start -= offsets[piece];
+  return slice(context.graph()[inner].inputs[piece], ranges);
 }
 
 /// A slice within the padded operand needs no padding; one within the padding needs nothing else.
