@@ -72,9 +72,8 @@ inline Pair divide(Pair a, Pair b) {
   return fast_two_sum(quotient, division_rest(a, b, quotient) * inverse);
 }
 
-/// a / b, rounded once or nearly so.
-inline Expr divide_to_float(Pair a, Pair b) {
-  Expr inverse = 1.0 / b.high;
+/// a / b, rounded once or nearly so; `inverse` is 1 / b. Low parts may be large enough to count in it.
+inline Expr divide_to_float(Pair a, Pair b, Expr inverse) {
   Expr quotient = a.high * inverse;
   return mul_add(division_rest(a, b, quotient), inverse, quotient);
 }

@@ -1,6 +1,4 @@
-#include "ops/math/double_double.h"
 #include "ops/math/exp.h"
-#include "ops/math/libm.h"
 #include "ops/math/math.h"
 
 namespace tokamak::math {
@@ -34,6 +32,45 @@ Expr log2_erfc(Expr a) {
           0x1.44395ee788639p-32, -0x1.f4170a14dc721p-38});
 }
 
+/// exp(a^2) erfc(a) for a in [0, 10.2], in t = (a - 4) / (a + 4); relative error 2^-32.2.
+Expr scaled_erfc_for_f32(Expr t) {
+  return polynomial(
+      t, {0x1.18932bf03bb0ep-3, -0x1.0949227babdb0p-2, 0x1.bff01ab6cb9d4p-3, -0x1.50666321dd21bp-3,
+          0x1.be50165b73ff1p-4, -0x1.027de1dc70c8bp-4, 0x1.00686fa0d2203p-5, -0x1.a4bba833b55bfp-7,
+          0x1.09fdc523facf3p-8, -0x1.ab58b3ad0312bp-11, -0x1.d9eef310991e8p-16, 0x1.a9c59daf2b1ffp-14});
+}
+
+/// (1 + 2 a) exp(a^2) erfc(a) for a in [0, 27.3], in t = (a - 3) / (a + 3); relative error 2^-54.4.
+Pair scaled_erfc(Expr t) {
+  Expr rest = polynomial(
+      t, {-0x1.15c084bb9e8f2p-3,  -0x1.85a15c58a9eaap-5,  0x1.098366a5b464dp-3,  -0x1.e88b803a53bb0p-4,
+          0x1.17ca2877f2dcep-4,   -0x1.8574c408cd418p-6,  0x1.4b884e40c50a0p-9,  0x1.ef1bdb8c11f7ep-10,
+          -0x1.98db5097cfa40p-11, -0x1.b911e2acc1240p-14, 0x1.065a2a66e5cc4p-13, 0x1.4c07f57dd0566p-18,
+          -0x1.51396aa0954dep-16, -0x1.86989a5d7c477p-21, 0x1.d1d65f8bd4841p-19, 0x1.78fa37de7a0f4p-22,
+          -0x1.48fa734f399a5p-21, -0x1.2358320a3e9d3p-23, 0x1.9e2b437d28da7p-24, 0x1.3e7bd7aedb92bp-25,
+          -0x1.3a3970af1da91p-27, -0x1.85cf8a5f54ae0p-28, -0x1.932f15114536cp-32});
+  return fast_two_sum(constant(t, 0x1.40c522d7e4987p+0), rest * t);
+}
+
+/// erfc(a) for a >= 0 on f64 lanes: exp(-a^2) times a slowly falling factor, put together before they
+/// underflow.
+Expr erfc_of_positive(Expr a) {
+  a = min_or_second(constant(a, 27.3), a);  // 0 from here on
+  Pair minus_square = two_product(-a, a);
+  UnscaledExp e = exp_of_pair(minus_square);
+  Pair numerator = e.mantissa * scaled_erfc((a - 3.0) / (a + 3.0));
+  Pair denominator = two_sum(constant(a, 1.0), a + a);
+  Expr mantissa = divide_to_float(numerator, denominator, 1.0 / denominator.high);
+  return scale_by_halves(mantissa, e.exponent);
+}
+
+/// The same for f32: f64 lanes have bits and exponents to spare.
+Expr erfc_of_positive_f32(Expr narrow) {
+  Expr a = cast(Cast::fpext, narrow, Lane::f64);
+  a = min_or_second(constant(a, 10.2), a);  // 0 from here on
+  return exp_in_range(-square(a)) * scaled_erfc_for_f32((a - 4.0) / (a + 4.0));
+}
+
 }  // namespace
 
 // x + x P(x^2) up to 1; beyond it 1 - 2^(a polynomial), which is soon so close to 1 that the power need not
@@ -51,6 +88,16 @@ Scalar erf(ScalarBuilder& s, Scalar value) {
   return select(a < 1.0, near, copysign(far, x));
 }
 
-Scalar erfc(ScalarBuilder& s, Scalar x) { return libm::erfc(Expr{&s, x}); }
+Scalar erfc(ScalarBuilder& s, Scalar value) {
+  Expr x{&s, value};
+  if (x.is_f32()) {
+    Expr y = erfc_of_positive_f32(abs(x));
+    return cast(Cast::fptrunc, select(cast(Cast::fpext, x, Lane::f64) < 0.0, 2.0 - y, y), Lane::f32);
+  }
+  Expr y = erfc_of_positive(abs(x));
+  // Near 0, where erfc is close to 1, its distance from 1 is the better known.
+  Expr near = 1.0 - mul_add(x, erf_slope(square(x)), x);
+  return select(abs(x) < 0.5, near, select(x < 0.0, 2.0 - y, y));
+}
 
 }  // namespace tokamak::math

@@ -20,8 +20,18 @@ Expr exp2_slope(Expr r) {
 Expr exp_in_range(Expr x) {
   Rounded n = round_scaled(x, kLog2E, 2 * format_of(x).exponent_bias);
   Expr r = mul_add(n.number, -ln2_low(x), mul_add(n.number, -ln2_high(x), x));
-  Expr p = mul_add(square(r), exp_remainder(r), r) + 1.0;
+  Expr q = exp_remainder(r);
+  // Both are 1 + r + r^2 q. The first is more exact with fma, the second without it.
+  Expr p = x.has_fma() ? mul_add(r, mul_add(r, q, 1.0), 1.0) : 1.0 + (r + square(r) * q);
   return scale_by_halves(p, n.bits);
+}
+
+UnscaledExp exp_of_pair(Pair x) {
+  ExpReduction e = reduce_exp(x.high, 2 * format_of(x.high).exponent_bias);
+  Expr r_low = e.r_low + x.low;
+  Expr r = e.r_high + r_low;
+  Expr above_one = e.r_high + mul_add(square(r), exp_remainder(r), r_low);
+  return {fast_two_sum(constant(r, 1.0), above_one), e.n.bits};
 }
 
 Scalar exp(ScalarBuilder& s, Scalar value) {
@@ -55,8 +65,9 @@ Scalar expm1(ScalarBuilder& s, Scalar value) {
 Scalar sigmoid(ScalarBuilder& s, Scalar value) {
   Expr x{&s, value};
   Expr e = exp_in_range(max_or_second(constant(x, by_format(x, -105, -746)), -abs(x)));
-  Expr zero = constant(x, 0.0);
-  return divide_to_float({select(x < 0.0, e, 1.0), zero}, fast_two_sum(constant(x, 1.0), e));
+  Pair denominator = fast_two_sum(constant(x, 1.0), e);
+  Pair numerator{select(x < 0.0, e, 1.0), constant(x, 0.0)};
+  return divide_to_float(numerator, denominator, 1.0 / denominator.high);
 }
 
 }  // namespace tokamak::math

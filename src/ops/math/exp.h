@@ -2,7 +2,7 @@
 
 // What the functions built on exp share.
 
-#include "ops/math/polynomial.h"
+#include "ops/math/double_double.h"
 
 namespace tokamak::math {
 
@@ -55,6 +55,15 @@ inline Expr exp_remainder(Expr r) {
 
 /// (2^r - 1) / r for |r| <= 1/2.
 Expr exp2_slope(Expr r);
+
+/// mantissa * 2^n, to be put together by scale_by_halves(mantissa, exponent).
+struct UnscaledExp {
+  Pair mantissa;
+  Expr exponent;
+};
+
+/// exp of a pair whose high part is in the range of exp_in_range.
+UnscaledExp exp_of_pair(Pair x);
 
 /// exp of an x that lies where `scale_by_halves` works: |x| below twice the overflow threshold.
 Expr exp_in_range(Expr x);

@@ -14,8 +14,10 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 /// - S) for C = cosh(r) and S = sinh(r). All is halved once more, to keep the powers finite where the result
 /// is.
 struct HyperbolicParts {
-  Expr sum;         ///< (2^n + 2^-n) / 4
-  Expr difference;  ///< (2^n - 2^-n) / 4
+  Expr large;       ///< 2^n / 4
+  Expr small;       ///< 2^-n / 4
+  Expr sum;         ///< large + small
+  Expr difference;  ///< large - small
   Expr cosh_rest;   ///< C - 1
   Expr sinh_high;   ///< exact
   Expr sinh_low;    ///< S - sinh_high
@@ -37,7 +39,7 @@ HyperbolicParts hyperbolic_parts(Expr a) {
   Expr q = a.is_f32() ? polynomial(z, {0x1p-1, 0x1.5554e6p-5, 0x1.6d4f3cp-10})
                       : polynomial(z, {0x1p-1, 0x1.5555555555558p-5, 0x1.6c16c16c14ff1p-10,
                                        0x1.a01a01ad86be9p-16, 0x1.27e4cbf6bf964p-22, 0x1.1f8c143d4d6a8p-29});
-  return {large + small, large - small, z * q, e.r_high, mul_add(e.r * z, p, e.r_low)};
+  return {large, small, large + small, large - small, z * q, e.r_high, mul_add(e.r * z, p, e.r_low)};
 }
 
 /// log(u) + extra_exponent * ln 2, for a pair u >= 1/2.
@@ -50,11 +52,11 @@ Expr log_of_pair(Pair u, Expr extra_exponent) {
   return assemble_log(reduced.exponent + extra_exponent, f.high, small);
 }
 
-/// log(1 + t) for a pair t >= 0, or log(2 a) where is_large.
+/// log(1 + t) for a pair t >= 0, or log(2 a) where is_large. Halving a keeps its exponent below the largest.
 Expr log1p_of_pair(Pair t, Expr is_large, Expr a) {
   Pair one_more = two_sum(constant(a, 1.0), t.high);
-  Pair u{select(is_large, a, one_more.high), select(is_large, 0.0, one_more.low + t.low)};
-  return log_of_pair(u, select(is_large, constant(a, 1.0), 0.0));
+  Pair u{select(is_large, a * 0.5, one_more.high), select(is_large, 0.0, one_more.low + t.low)};
+  return log_of_pair(u, select(is_large, constant(a, 2.0), 0.0));
 }
 
 /// The f64 function on lanes of either kind.
@@ -81,12 +83,13 @@ Scalar sinh(ScalarBuilder& s, Scalar value) {
   return copysign(select(a < by_format(x, 0x1p-14, kTiny), a, half + half), x);
 }
 
-// 2 (sum * C + difference * S).
+// 2 (sum * C + difference * S). Of the sum, the small part joins the other small ones: it may be too small
+// for the large.
 Scalar cosh(ScalarBuilder& s, Scalar value) {
   Expr x{&s, value};
   HyperbolicParts h = hyperbolic_parts(abs(x));
-  Expr leading = mul_add(h.difference, h.sinh_high, h.sum);
-  Expr half = leading + mul_add(h.difference, h.sinh_low, h.sum * h.cosh_rest);
+  Expr leading = mul_add(h.difference, h.sinh_high, h.large);
+  Expr half = leading + (h.small + mul_add(h.difference, h.sinh_low, h.sum * h.cosh_rest));
   return half + half;
 }
 
@@ -109,9 +112,19 @@ Scalar tanh(ScalarBuilder& s, Scalar value) {
   Expr power = power_of_two(x, n.bits);
   Expr above = power + 1.0;
   Expr below = power - 1.0;
-  Expr numerator = mul_add(above, tanh_low, mul_add(above, r_high, below));
-  Expr denominator = mul_add(below, r_high + tanh_low, above);
-  return copysign(numerator / denominator, x);
+  // a + b (r_high + tanh_low), as a pair.
+  auto combine = [&](Expr a, Expr b) {
+    if (x.has_fma()) {
+      Expr high = mul_add(b, r_high, a);
+      return Pair{high, mul_add(b, tanh_low, mul_add(b, r_high, a - high))};
+    }
+    Pair product = two_product(b, r_high);
+    Pair sum = fast_two_sum(a, product.high);
+    return Pair{sum.high, sum.low + (product.low + b * tanh_low)};
+  };
+  Pair denominator = combine(above, below);
+  Expr inverse = 1.0 / (denominator.high + denominator.low);
+  return copysign(divide_to_float(combine(below, above), denominator, inverse), x);
 }
 
 // log(1 + a + (sqrt(1 + a^2) - 1)), the difference written without cancellation.

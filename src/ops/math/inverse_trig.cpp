@@ -1,7 +1,7 @@
 #include <limits>
 
+#include "ops/math/double_double.h"
 #include "ops/math/math.h"
-#include "ops/math/polynomial.h"
 
 namespace tokamak::math {
 
@@ -67,8 +67,9 @@ Expr flip_sign(Expr x, Expr sign) {
 Scalar asin(ScalarBuilder& s, Scalar value) {
   Expr x{&s, value};
   AsinReduction reduced = reduce_asin(abs(x));
-  Expr twice = mul_add(reduced.rest, -2.0, constant(x, half_pi_low(x))) - (reduced.t + reduced.t);
-  return copysign(select(reduced.is_small, reduced.t + reduced.rest, twice + half_pi_high(x)), x);
+  Expr low = mul_add(reduced.rest, -2.0, half_pi_low(x));
+  Pair linear = fast_two_sum(constant(x, half_pi_high(x)), reduced.t * -2.0);
+  return copysign(select(reduced.is_small, reduced.t + reduced.rest, linear.high + (linear.low + low)), x);
 }
 
 // Up to 1/2 it is pi/2 - asin(x); beyond, 2 asin(t) on the right and pi - 2 asin(t) on the left.

@@ -67,9 +67,9 @@ Expr log1p_minus_linear(Expr f) {
   Expr f2 = square(f);
   Expr half_f2 = f2 * 0.5;
   if (f.is_f32()) {
-    // log(1 + f) = f - f^2 / 2 + f^3 P(f): relative error 2^-30.1.
-    Expr p = polynomial(f, {0x1.555548p-2, -0x1.00000ap-2, 0x1.99a46ap-3, -0x1.555ae8p-3, 0x1.233d42p-3,
-                            -0x1.fc52ecp-4, 0x1.e6bb9ep-4, -0x1.dd1adp-4, 0x1.139376p-4});
+    // log(1 + f) = f - f^2 / 2 + f^3 P(f): relative error 2^-27.3.
+    Expr p = polynomial(f, {0x1.555554p-2, -0x1.000228p-2, 0x1.99a02ap-3, -0x1.547216p-3, 0x1.22d798p-3,
+                            -0x1.0d84f8p-3, 0x1.056a88p-3, -0x1.38d798p-4});
     return mul_add(f2 * f, p, -half_f2);
   }
   // With s = f / (2 + f), log(1 + f) = 2 atanh(s) = 2 s + s z R(z) for z = s^2 <= 0.0295: relative error
@@ -83,8 +83,10 @@ Expr log1p_minus_linear(Expr f) {
 }
 
 Expr assemble_log(Expr exponent, Expr f, Expr small) {
-  Pair sum = fast_two_sum(exponent * ln2_high(f), f);
-  return sum.high + (sum.low + mul_add(exponent, ln2_low(f), small));
+  // The product is exact either way.
+  Expr high = mul_add(exponent, ln2_high(f), f);
+  Expr lost = mul_add(exponent, ln2_high(f), -high) + f;
+  return high + (lost + mul_add(exponent, ln2_low(f), small));
 }
 
 Expr log_special_cases(Expr x, Expr y) {

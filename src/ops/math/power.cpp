@@ -29,19 +29,12 @@ Pair log_to_pair(Expr x) {
   return add_smaller(exponent, sum);
 }
 
-/// exp of a pair whose high part is in the range of exp_in_range.
-Expr exp_of_pair(Pair x) {
-  ExpReduction e = reduce_exp(x.high, 2 * format_of(x.high).exponent_bias);
-  Expr r_low = e.r_low + x.low;
-  Expr r = e.r_high + r_low;
-  return scale_by_halves(1.0 + (e.r_high + mul_add(square(r), exp_remainder(r), r_low)), e.n.bits);
-}
-
 /// a^y for positive finite a and limited y.
 Expr positive_power(Expr a, Expr y) {
   Pair product = log_to_pair(a) * y;
   Expr is_far = abs(product.high) > 1000.0;
-  return exp_of_pair({clamp(product.high, -760.0, 720.0), select(is_far, 0.0, product.low)});
+  UnscaledExp e = exp_of_pair({clamp(product.high, -760.0, 720.0), select(is_far, 0.0, product.low)});
+  return scale_by_halves(e.mantissa.high, e.exponent);
 }
 
 /// The same on f32 lanes. In f64 a logarithm and a power good to 2^-34 suffice, and subnormals come out of

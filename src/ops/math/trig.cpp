@@ -52,12 +52,26 @@ Expr sine_deficit(Expr r, Expr z, Expr r_error) {
   return mul_add(r * z, p, r_error);
 }
 
-/// (cos(r) - 1) / z = -1/2 + z Q(z), z = r^2; error 2^-32.9 (f32), 2^-63.8 (f64).
-Expr cosine_slope(Expr z) {
-  return z.is_f32()
-             ? polynomial(z, {-0.5, 0x1.55554ap-5, -0x1.6c0c24p-10, 0x1.99e62p-16})
-             : polynomial(z, {-0.5, 0x1.555555555554ap-5, -0x1.6c16c16c14e00p-10, 0x1.a01a019c5c384p-16,
-                              -0x1.27e4f7cd30194p-22, 0x1.1ee9c333e88efp-29, -0x1.8f99ca67e7da4p-37});
+/// (cos(r) - 1 + z/2) / z^2, z = r^2; error of cos 2^-32.9 (f32), 2^-63.8 (f64).
+Expr cosine_rest(Expr z) {
+  return z.is_f32() ? polynomial(z, {0x1.55554ap-5, -0x1.6c0c24p-10, 0x1.99e62p-16})
+                    : polynomial(z, {0x1.555555555554ap-5, -0x1.6c16c16c14e00p-10, 0x1.a01a019c5c384p-16,
+                                     -0x1.27e4f7cd30194p-22, 0x1.1ee9c333e88efp-29, -0x1.8f99ca67e7da4p-37});
+}
+
+/// (r - r_error)^2: fma takes the error in for free, and without it the cosine does so.
+Expr squared(const TrigReduction& reduced) {
+  Expr r = reduced.r;
+  return r.has_fma() ? mul_add(r, r, r * (reduced.r_error * -2.0)) : r * r;
+}
+
+/// cos(r - r_error).
+Expr cosine(const TrigReduction& reduced, Expr z) {
+  if (z.has_fma()) return mul_add(z, mul_add(z, cosine_rest(z), -0.5), 1.0);
+  Expr half_z = z * 0.5;
+  Expr near = 1.0 - half_z;
+  Expr lost = (1.0 - near) - half_z;
+  return near + (lost + (square(z) * cosine_rest(z) + reduced.r * reduced.r_error));
 }
 
 /// Whether n is odd.
@@ -72,26 +86,26 @@ Expr flip_sign(Expr x, Expr n) {
 /// sin(x + quarter_turns * pi/2) for moderate x.
 Expr sine_of_sum(Expr x, int quarter_turns) {
   TrigReduction reduced = reduce_trig(x);
-  Expr z = square(reduced.r);
-  Expr sine = reduced.r - sine_deficit(reduced.r, z, reduced.r_error);
-  Expr cosine = mul_add(z, cosine_slope(z), reduced.r * reduced.r_error) + 1.0;
-  if (quarter_turns == 0) return flip_sign(select(is_odd(reduced.n), cosine, sine), reduced.n);
-  return flip_sign(select(is_odd(reduced.n), sine, cosine), reduced.n + quarter_turns);
+  Expr z = squared(reduced);
+  Expr sin_r = reduced.r - sine_deficit(reduced.r, z, reduced.r_error);
+  Expr cos_r = cosine(reduced, z);
+  if (quarter_turns == 0) return flip_sign(select(is_odd(reduced.n), cos_r, sin_r), reduced.n);
+  return flip_sign(select(is_odd(reduced.n), sin_r, cos_r), reduced.n + quarter_turns);
 }
 
 /// tan(x) for moderate x: the sine and cosine of r as pairs, and one corrected quotient.
 Expr moderate_tan(Expr x) {
   TrigReduction reduced = reduce_trig(x);
-  Expr z = square(reduced.r);
-  Expr deficit = sine_deficit(reduced.r, z, reduced.r_error);
-  Pair sine = fast_two_sum(reduced.r, -deficit);
-  Expr drop = mul_add(z, cosine_slope(z), reduced.r * reduced.r_error);
+  Expr z = squared(reduced);
+  Pair sine = fast_two_sum(reduced.r, -sine_deficit(reduced.r, z, reduced.r_error));
+  Expr drop = z * mul_add(z, cosine_rest(z), -0.5);
+  if (!x.has_fma()) drop = drop + reduced.r * reduced.r_error;
   Pair cosine = fast_two_sum(constant(x, 1.0), drop);
   Expr odd = is_odd(reduced.n);
   Pair above{select(odd, cosine.high, sine.high), select(odd, cosine.low, sine.low)};
   Pair below{select(odd, -sine.high, cosine.high), select(odd, -sine.low, cosine.low)};
   // The correction would turn -0 into 0.
-  return select(reduced.r == 0.0, above.high / below.high, divide_to_float(above, below));
+  return select(reduced.r == 0.0, above.high / below.high, divide_to_float(above, below, 1.0 / below.high));
 }
 
 }  // namespace
