@@ -39,9 +39,13 @@ constexpr int64_t kUseFlush = int64_t{64}
 int64_t first_cache_limit() { return std::min(memory_limits().total / 4, int64_t{2} << 30); }
 
 /// How many free blocks of a small class one thread keeps.
-int thread_cache_count(int size_class) {
-  return static_cast<int>(std::clamp<int64_t>((128 << 10) / size_of_class(size_class), 4, 64));
-}
+constexpr std::array<uint8_t, kSmallClasses> kThreadCacheCount = [] {
+  std::array<uint8_t, kSmallClasses> counts = {};
+  for (int i = 0; i < kSmallClasses; ++i) {
+    counts[i] = static_cast<uint8_t>(std::clamp<int64_t>((128 << 10) / size_of_class(i), 4, 64));
+  }
+  return counts;
+}();
 
 BlockHeader* hand_out(BlockHeader* block, int64_t bytes) {
   ASAN_UNPOISON_MEMORY_REGION(block->data, static_cast<size_t>(block->capacity));
@@ -327,7 +331,7 @@ void BufferPool::free_small(BlockHeader* block) noexcept {
     cache->push(block);
     cache->use -= block->capacity;
     if (cache->use <= -kUseFlush) state_->flush_use(*cache);
-    if (cache->count[size_class] > thread_cache_count(size_class) || cache->cached > kThreadCacheBytes) {
+    if (cache->count[size_class] > kThreadCacheCount[size_class] || cache->cached > kThreadCacheBytes) {
       excess = cache->pop_list(size_class, cache->count[size_class] / 2 + 1);
     }
   }

@@ -248,8 +248,9 @@ void ThreadPool::wake_workers(int64_t wanted) {
 }
 
 void ThreadPool::start_workers(int threads) {
-  const std::lock_guard lock(state_->mutex);
+  std::unique_lock lock(state_->mutex);
   if (state_->stopping.load()) return;
+  int failure = 0;
   // Workers take no signals: a handler (Python's, for one) expects to run on a thread of its own program.
   sigset_t all, before;
   sigfillset(&all);
@@ -272,14 +273,18 @@ void ThreadPool::start_workers(int threads) {
     if (error != 0) {
       delete start;
       limit_.store(started_.load());
-      logging::log(logging::Channel::memory, "only " + std::to_string(started_.load()) +
-                                                 " threads could be started: " + std::strerror(error));
+      failure = error;
       break;
     }
     state_->threads.push_back(thread);
     started_.fetch_add(1);
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  lock.unlock();
+  if (failure != 0) {
+    logging::log(logging::Channel::memory, "only " + std::to_string(num_threads()) +
+                                               " threads could be started: " + std::strerror(failure));
+  }
 }
 
 void ThreadPool::worker_main(int thread) {

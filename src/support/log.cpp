@@ -3,8 +3,11 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "tokamak/errors.h"
 
@@ -51,15 +54,20 @@ void for_each_name(std::string_view list, Use use) {
   }
 }
 
-/// The sink and its lock are never destroyed: static destructors and threads that outlive main may log.
-struct SinkSlot {
+/// No lock is held while a sink runs: Python's wants the interpreter lock, which a thread about to log may
+/// hold.
+constinit std::atomic<const Sink*> current_sink = nullptr;
+
+/// Sinks that were ever set. Never destroyed: another thread may be inside one, and static destructors may
+/// log.
+struct AllSinks {
   std::mutex mutex;
-  Sink sink;
+  std::vector<std::unique_ptr<const Sink>> sinks;
 };
 
-SinkSlot& sink_slot() {
-  static SinkSlot* slot = new SinkSlot;
-  return *slot;
+AllSinks& all_sinks() {
+  static AllSinks* all = new AllSinks;
+  return *all;
 }
 
 /// An unknown name in the environment must not keep the program from starting: it is reported and passed
@@ -87,10 +95,8 @@ std::string_view to_string(Channel channel) { return kNames[static_cast<size_t>(
 
 void log(Channel channel, std::string_view message) {
   if (!enabled(channel)) return;
-  SinkSlot& slot = sink_slot();
-  const std::lock_guard lock(slot.mutex);
-  if (slot.sink) {
-    slot.sink(channel, message);
+  if (const Sink* sink = current_sink.load(std::memory_order_acquire)) {
+    (*sink)(channel, message);
     return;
   }
   const std::string_view name = to_string(channel);
@@ -122,9 +128,14 @@ std::string channels() {
 }
 
 void set_sink(Sink sink) {
-  SinkSlot& slot = sink_slot();
-  const std::lock_guard lock(slot.mutex);
-  slot.sink.swap(sink);
+  AllSinks& all = all_sinks();
+  const std::lock_guard lock(all.mutex);
+  if (sink) {
+    all.sinks.push_back(std::make_unique<const Sink>(std::move(sink)));
+    current_sink.store(all.sinks.back().get(), std::memory_order_release);
+  } else {
+    current_sink.store(nullptr, std::memory_order_release);
+  }
 }
 
 }  // namespace tokamak::logging

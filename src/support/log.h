@@ -41,7 +41,8 @@ std::string channels();
 using Sink = std::function<void(Channel, std::string_view)>;
 
 /// Replaces where messages go; an empty sink restores the default: "tokamak [fusion] message" on standard
-/// error. When it returns, the sink before it is no longer running. A sink must not log or set a sink.
+/// error. Several threads may be inside a sink at once. A sink is kept for good, since one may still be
+/// inside when it is replaced: set one that looks up where to write, rather than many.
 void set_sink(Sink sink);
 
 }  // namespace tokamak::logging

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 #include <vector>
 
@@ -67,7 +68,7 @@ TEST_F(LogTest, TheDefaultSinkIsStandardError) {
 }
 
 TEST_F(LogTest, ThreadsMayLogAtOnce) {
-  int seen = 0;  // plain: the sink sees one message at a time
+  std::atomic<int> seen = 0;
   logging::set_sink([&](Channel, std::string_view) { ++seen; });
   logging::set_channels("all");
   std::vector<std::thread> threads;
@@ -78,6 +79,19 @@ TEST_F(LogTest, ThreadsMayLogAtOnce) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(seen, 400);
+}
+
+TEST_F(LogTest, ASinkMayLog) {
+  static thread_local int depth = 0;
+  std::atomic<int> seen = 0;
+  logging::set_sink([&](Channel, std::string_view) {
+    ++seen;
+    if (depth++ == 0) logging::log(Channel::trace, "from inside");
+    --depth;
+  });
+  logging::set_channels("trace");
+  logging::log(Channel::trace, "from outside");
+  EXPECT_EQ(seen, 2);
 }
 
 int twice(int x) { return 2 * x; }
