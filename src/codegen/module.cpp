@@ -25,10 +25,12 @@ void counted_loop(Builder& b, llvm::Value* count, Body body) {
   b.SetInsertPoint(head);
   llvm::PHINode* i = b.CreatePHI(b.getInt64Ty(), 2, "i");
   i->addIncoming(b.getInt64(0), before);
-  b.CreateCondBr(b.CreateICmpULT(i, count), round, done);
+  // Made by hand: the builder would fold them, seeing only the first value of `i`.
+  llvm::Value* more = b.Insert(new llvm::ICmpInst(llvm::CmpInst::ICMP_ULT, i, count));
+  b.CreateCondBr(more, round, done);
   b.SetInsertPoint(round);
   body(i);
-  i->addIncoming(b.CreateAdd(i, b.getInt64(1)), b.GetInsertBlock());
+  i->addIncoming(b.Insert(llvm::BinaryOperator::CreateAdd(i, b.getInt64(1))), b.GetInsertBlock());
   b.CreateBr(head);
   b.SetInsertPoint(done);
 }
