@@ -138,6 +138,10 @@ Array iota(Shape shape, int64_t axis, DType dtype = DType::i64, Where where = Wh
 /// start, start + step, ... up to but without stop.
 Array arange(int64_t start, int64_t stop, int64_t step = 1, DType dtype = DType::i64,
              Where where = Where::current());
+inline Array arange(int start, int stop, int step = 1, DType dtype = DType::i64,
+                    Where where = Where::current()) {
+  return arange(int64_t{start}, int64_t{stop}, int64_t{step}, dtype, where);
+}
 Array arange(double start, double stop, double step, DType dtype = DType::f64,
              Where where = Where::current());
 Array linspace(double start, double stop, int64_t count, DType dtype = DType::f64,

@@ -26,7 +26,7 @@ TEST(Array, SaysWhatIsWrong) {
   expect_error<UserError>([&] { x.item<float>(); }, "item: f32[2] has 2 elements", __LINE__);
   expect_error<UserError>([&] { x.to_vector<double>(); }, "astype", __LINE__);
   expect_error<UserError>([] { Array::from<float>({1, 2}, {3}); }, "do not fill", __LINE__);
-  expect_error<UserError>([] { Array::from<float>({}, {-1}); }, "negative", __LINE__);
+  expect_error<UserError>([] { Array::from<float>({1}, {-1}); }, "negative", __LINE__);
   expect_error<UserError>([] { zeros({int64_t{1} << 40, int64_t{1} << 40}); }, "too large", __LINE__);
   expect_error<UserError>([] { Array().type(); }, "empty", __LINE__);
   expect_error<UserError>([&] { x + Array(); }, "empty", __LINE__);
