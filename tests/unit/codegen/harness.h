@@ -78,6 +78,8 @@ struct TestKernel : LoopKernel {
 inline int run(const LoopKernel& kernel, const Cpu& cpu, std::vector<void*> buffers,
                std::vector<int64_t> strides = {}) {
   emit_llvm(kernel, cpu);
+  if (cpu.name == "native" && !cpu.avx512)
+    emit_assembly(kernel, cpu_named("x86-64-v4"));  // all that can be checked here
   auto native = compile(kernel, cpu);
   std::vector<char> scratch(static_cast<size_t>(kernel.scratch_bytes) + 64);
   auto* aligned =
