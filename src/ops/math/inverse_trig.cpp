@@ -18,10 +18,10 @@ Expr atan_minus_linear(Expr t) {
   Expr z = square(t);
   Expr p =
       t.is_f32()
-          ? polynomial(z, {-0x1.55553ep-2, 0x1.9991e4p-3, -0x1.2420a8p-3, 0x1.c08ffep-4, -0x1.581c06p-4,
-                           0x1.da881p-5, -0x1.fe7266p-6, 0x1.6564dap-7, -0x1.d5f60cp-10})
-          : polynomial(
-                z, {-0x1.555555555544cp-2, 0x1.999999998411cp-3, -0x1.2492491fa2454p-3, 0x1.c71c709e2444dp-4,
+          ? horner(z, {-0x1.55553ep-2, 0x1.9991e4p-3, -0x1.2420a8p-3, 0x1.c08ffep-4, -0x1.581c06p-4,
+                       0x1.da881p-5, -0x1.fe7266p-6, 0x1.6564dap-7, -0x1.d5f60cp-10})
+          : horner(z,
+                   {-0x1.555555555544cp-2, 0x1.999999998411cp-3, -0x1.2492491fa2454p-3, 0x1.c71c709e2444dp-4,
                     -0x1.745d023199442p-4, 0x1.3b12b2ee2293ap-4, -0x1.11089d2504892p-4, 0x1.e1781894ec929p-5,
                     -0x1.ad32c02462d10p-5, 0x1.7ee40a94466fep-5, -0x1.4f455aa212b3bp-5, 0x1.171655f013b41p-5,
                     -0x1.a7283e384d68dp-6, 0x1.162e322166570p-6, -0x1.2cfaf8f35f7aep-7, 0x1.f975f5808a4a3p-9,

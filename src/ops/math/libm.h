@@ -6,13 +6,14 @@
 
 namespace tokamak::math::libm {
 
-#define TOKAMAK_LIBM_UNARY(FUNCTION)                                                                     \
-  FUNCTION(exp)                                                                                          \
-  FUNCTION(exp2)                                                                                         \
-  FUNCTION(expm1)                                                                                        \
-  FUNCTION(log) FUNCTION(log2) FUNCTION(log10) FUNCTION(log1p) FUNCTION(sin) FUNCTION(cos) FUNCTION(tan) \
-      FUNCTION(asin) FUNCTION(acos) FUNCTION(atan) FUNCTION(sinh) FUNCTION(cosh) FUNCTION(tanh)          \
-          FUNCTION(asinh) FUNCTION(acosh) FUNCTION(atanh) FUNCTION(erf) FUNCTION(erfc) FUNCTION(cbrt)
+#define TOKAMAK_LIBM_UNARY(FUNCTION)                                                                      \
+  FUNCTION(exp)                                                                                           \
+  FUNCTION(exp2)                                                                                          \
+  FUNCTION(expm1)                                                                                         \
+  FUNCTION(log)                                                                                           \
+  FUNCTION(log2) FUNCTION(log10) FUNCTION(log1p) FUNCTION(sin) FUNCTION(cos) FUNCTION(tan) FUNCTION(asin) \
+      FUNCTION(acos) FUNCTION(atan) FUNCTION(sinh) FUNCTION(cosh) FUNCTION(tanh) FUNCTION(asinh)          \
+          FUNCTION(acosh) FUNCTION(atanh) FUNCTION(erf) FUNCTION(erfc) FUNCTION(cbrt)
 
 #define FUNCTION(name) Expr name(Expr x);
 TOKAMAK_LIBM_UNARY(FUNCTION)

@@ -3,18 +3,39 @@
 // Polynomials, and what is particular to the two float formats.
 
 #include <initializer_list>
+#include <span>
 
 #include "ops/math/expr.h"
 
 namespace tokamak::math {
 
-/// c[0] + c[1] x + c[2] x^2 + ..., by Horner's rule: the fewest instructions, and independent iterations of
-/// the loop around hide its latency.
-inline Expr polynomial(Expr x, std::initializer_list<double> c) {
-  const double* next = c.end() - 1;
-  Expr sum = constant(x, *next);
-  while (next != c.begin()) sum = mul_add(sum, x, *--next);
+/// Every stride-th term from c[first] on, by Horner's rule; `power` is x^stride.
+inline Expr every_term(Expr power, std::span<const double> c, size_t first, size_t stride) {
+  size_t next = first + (c.size() - 1 - first) / stride * stride;
+  Expr sum = constant(power, c[next]);
+  while (next > first) sum = mul_add(sum, power, c[next -= stride]);
   return sum;
+}
+
+/// c[0] + c[1] x + c[2] x^2 + ... by Horner's rule: the fewest instructions and the smallest error.
+inline Expr horner(Expr x, std::initializer_list<double> c) {
+  return every_term(x, std::span(c.begin(), c.size()), 0, 1);
+}
+
+/// The same, but in a long polynomial what is behind c[0] is two or four shorter ones, in x^2 or x^4, side by
+/// side: steps of Horner's rule wait for each other.
+inline Expr polynomial(Expr x, std::initializer_list<double> coefficients) {
+  if (coefficients.size() < 8) return horner(x, coefficients);
+  double first = *coefficients.begin();
+  std::span<const double> c(coefficients.begin() + 1, coefficients.size() - 1);
+  Expr x2 = x * x;
+  if (c.size() < 15) {
+    return mul_add(mul_add(every_term(x2, c, 1, 2), x, every_term(x2, c, 0, 2)), x, first);
+  }
+  Expr x4 = x2 * x2;
+  Expr low = mul_add(every_term(x4, c, 1, 4), x, every_term(x4, c, 0, 4));
+  Expr high = mul_add(every_term(x4, c, 3, 4), x, every_term(x4, c, 2, 4));
+  return mul_add(mul_add(high, x2, low), x, first);
 }
 
 /// The number that fits the lane of x.
