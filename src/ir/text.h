@@ -14,9 +14,10 @@ struct PrintOptions {
   int64_t max_constant_elements = -1;  ///< longer constants print as "..." (not parseable); -1: all
 };
 
-/// A constant of equal elements may be written as one of them up to this size: a short text must not ask for
-/// much memory.
-inline constexpr int64_t kMaxSplatBytes = int64_t{1} << 24;
+/// A constant of equal elements may be written as one of them, but a short text must not ask for much memory:
+/// printing writes so many bytes of them per function that way, parsing takes so many per text.
+inline constexpr int64_t kMaxPrintedSplatBytes = int64_t{1} << 24;
+inline constexpr int64_t kMaxParsedSplatBytes = int64_t{1} << 28;
 
 /// func @f(%w: f64[8], %x: f64[8]) {
 ///   %0 = mul %w, %x

@@ -319,9 +319,11 @@ class Parser {
     const TensorType wanted = type();
     const size_t size = size_of(wanted.dtype);
     if (!accept('[')) {
-      if (wanted.elements() != 1 && wanted.bytes() > kMaxSplatBytes) {
-        fail(at, "a constant written as one number has at most " + std::to_string(kMaxSplatBytes) + " bytes");
+      if (wanted.bytes() > splat_bytes_left_) {
+        fail(at, "constants written as one number have at most " + std::to_string(kMaxParsedSplatBytes) +
+                     " bytes in all");
       }
+      splat_bytes_left_ -= wanted.bytes();
       const Token start = token_;
       const Tensor one = scalar(literal(), wanted.dtype, start);
       Tensor tensor(wanted);
@@ -434,6 +436,7 @@ class Parser {
   Lexer lexer_;
   Token token_;
   Graph* graph_ = nullptr;
+  int64_t splat_bytes_left_ = kMaxParsedSplatBytes;
   std::unordered_map<std::string, Value> values_;
   std::map<std::pair<DType, uint64_t>, Value> constants_;
 };

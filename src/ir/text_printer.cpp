@@ -127,11 +127,14 @@ class Printer {
     text_ += "]";
   }
 
-  static bool is_short_splat(const Tensor& tensor) {
+  /// Whether all elements are equal, and few enough to be written as one.
+  bool is_short_splat(const Tensor& tensor) {
     const size_t size = size_of(tensor.type().dtype);
     const size_t bytes = tensor.byte_size();
-    if (bytes < 2 * size || bytes > static_cast<size_t>(kMaxSplatBytes)) return false;
-    return std::memcmp(tensor.data(), tensor.data() + size, bytes - size) == 0;
+    if (bytes < 2 * size || bytes > splat_bytes_left_) return false;
+    if (std::memcmp(tensor.data(), tensor.data() + size, bytes - size) != 0) return false;
+    splat_bytes_left_ -= bytes;
+    return true;
   }
 
   void attributes(const Attributes& attributes) {
@@ -171,6 +174,7 @@ class Printer {
   const PrintOptions& options_;
   std::vector<uint32_t> uses_;
   std::vector<std::string> names_;
+  size_t splat_bytes_left_ = kMaxPrintedSplatBytes;
   std::string text_;
 };
 

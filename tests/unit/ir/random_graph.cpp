@@ -228,7 +228,7 @@ Tensor random_element(DType dtype, std::mt19937& random) {
   if (dtype == DType::boolean) return scalar_tensor(dtype, static_cast<int64_t>(pick(1)));
   const auto bits = static_cast<int64_t>(uint64_t{random()} << 32 | random());
   const int64_t top = int64_t{1} << (size_of(dtype) * 8 - 2) << 1;  // the most negative, or the middle
-  const int64_t choices[] = {pick(8) - 4, pick(8), pick(2), bits, top, top - 1, -1};
+  const int64_t choices[] = {pick(8) - 4, pick(8), pick(2), bits, top, ~top, -1};
   return scalar_tensor(dtype, choices[pick(std::size(choices) - 1)]);
 }
 

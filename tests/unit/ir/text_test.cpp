@@ -167,6 +167,9 @@ TEST(Text, PathologicalInputsAreErrors) {
   EXPECT_THAT(error_of("func @f(%x: f32[0,4294967296,4294967296]) {"),
               HasSubstr("more elements than can be counted"));
   EXPECT_THAT(error_of(body("  %0 = constant f32[1000000000000] 1.0")), HasSubstr("at most"));
+  std::string many;
+  for (int i = 0; i < 100; ++i) many += "  %" + std::to_string(i) + " = constant f32[4194304] 1.0\n";
+  EXPECT_THAT(error_of(body(many)), HasSubstr("at most"));
   EXPECT_THAT(error_of(body("  %0 = constant f32[1000000000000] [1.0]")), HasSubstr("1 are given"));
   EXPECT_THAT(error_of(body("  %0 = constant f32[2] " + std::string(100000, '['))),
               HasSubstr("expected a number"));

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 
 #include "interp/interpreter.h"
 #include "ir/random_graph.h"
@@ -130,6 +130,10 @@ TEST(FoldConstants, LeavesWhatWouldBeLargeOrFail) {
               HasSubstr("return f32(2.0)"));
 }
 
+double cpu_seconds_since(std::clock_t start) {
+  return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+}
+
 Graph long_chain(int length) {
   Graph graph("chain");
   Value value = graph.add_parameter("x", {DType::f32, {4, 4}});
@@ -162,11 +166,10 @@ Graph long_chain(int length) {
 
 TEST(Pipeline, HundredThousandNodesAreQuick) {
   const Graph graph = long_chain(100000);
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();
   const Graph result = run_pipeline(graph);
-  const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
   EXPECT_LT(result.size(), graph.size());
-  EXPECT_LT(time.count(), 20) << "seconds";
+  EXPECT_LT(cpu_seconds_since(start), 20);
 }
 
 /// A deep nest of concatenations, sliced at every level: each slice may look only so far.
@@ -183,10 +186,9 @@ TEST(Pipeline, NestedConcatenationsStayLinear) {
     }
   }
   graph.set_outputs(outputs);
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();
   run_pipeline(graph);
-  const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
-  EXPECT_LT(time.count(), 10) << "seconds";
+  EXPECT_LT(cpu_seconds_since(start), 10);
 }
 
 }  // namespace
