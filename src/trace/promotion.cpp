@@ -149,7 +149,7 @@ Array number_array(const Operand::Number& number, DType dtype, Trace* trace, std
                     user_line(where));
   }
   Tensor tensor = tensor_of_number(number, dtype);
-  return trace != nullptr ? trace->constant(std::move(tensor), user_line(where)) : array_of(tensor);
+  return trace != nullptr ? trace->constant(std::move(tensor), user_line(where), op) : array_of(tensor);
 }
 
 }  // namespace tokamak

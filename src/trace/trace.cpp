@@ -26,8 +26,8 @@ Array Trace::parameter(std::string name, TensorType type, SourceLocation where) 
   return wrap(graph_.add_parameter(std::move(name), std::move(type), std::move(where)));
 }
 
-Array Trace::constant(Tensor value, SourceLocation where) {
-  check_usable("constant", where);
+Array Trace::constant(Tensor value, SourceLocation where, std::string_view by) {
+  check_usable(by, where);
   return wrap(graph_.add_constant(std::move(value), std::move(where)));
 }
 

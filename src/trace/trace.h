@@ -36,7 +36,8 @@ class Trace : public std::enable_shared_from_this<Trace> {
   static Trace* current();
 
   Array parameter(std::string name, TensorType type, SourceLocation where = {});
-  Array constant(Tensor value, SourceLocation where = {});
+  /// `by` is the operation that an error names.
+  Array constant(Tensor value, SourceLocation where = {}, std::string_view by = "constant");
   /// Adds an operation; the operands are values of this trace or have memory.
   Array record(Op op, std::span<const Array> inputs, Attributes attributes, const SourceLocation& where);
   /// Ends the trace and hands over the graph.

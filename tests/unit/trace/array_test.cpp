@@ -72,8 +72,9 @@ TEST(Array, ReshapesOfStridedMemoryAgreeWithCopies) {
 TEST(Array, WrapsForeignMemory) {
   auto memory = std::make_shared<std::vector<double>>(D{0, 1, 2, 3, 4, 5});
   std::weak_ptr<std::vector<double>> watch = memory;
+  double* last = memory->data() + 5;
   {
-    const Array x = Array::wrap(memory->data() + 5, {DType::f64, {3}}, {-16}, std::move(memory));
+    const Array x = Array::wrap(last, {DType::f64, {3}}, {-16}, std::move(memory));
     EXPECT_FALSE(x.is_dense());
     EXPECT_EQ(doubles(x), (D{5, 3, 1}));
     EXPECT_EQ(doubles(x * 2), (D{10, 6, 2}));

@@ -55,7 +55,7 @@ Compiled compile(const Graph& graph, std::span<const Layout>, const CompileOptio
   for (Value value : graph.outputs()) program->outputs.push_back(graph.type_of(value));
   program->output_donor = donors(*program, options);
   std::lock_guard lock(mutex);
-  graphs.emplace(program.get(), graph);
+  graphs.insert_or_assign(program.get(), graph);  // addresses come again
   return {program, std::make_shared<Explanation>()};
 }
 

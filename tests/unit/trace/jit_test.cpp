@@ -153,7 +153,7 @@ TEST(Jit, DonatedMemoryIsTakenOver) {
 TEST(Jit, NeverOverwritesWhatElseIsRead) {
   auto f = jit([](Array x, Array y) { return x + y; }, {.donate_argnums = {0}});
   const Array x = counting({100});
-  const Array same = at(x, {ellipsis});
+  const Array same = reshape(reshape(x, {10, 10}), {100});  // another view of the same memory
   EXPECT_EQ(doubles(at(f(x, flip(same)), {Range{{}, 3}})), (D{99, 99, 99}));
   EXPECT_EQ(doubles(at(same, {Range{{}, 3}})), (D{0, 1, 2}));
   std::vector<double> memory(101, 1.0);  // not aligned as outputs are
@@ -161,7 +161,7 @@ TEST(Jit, NeverOverwritesWhatElseIsRead) {
   EXPECT_EQ(f(odd, counting({100})).size(), 100);
   EXPECT_EQ(memory[50], 1.0);
   auto wrong = jit([](Array a) { return a; }, {.donate_argnums = {1}});
-  expect_error<UserError>([&] { wrong(x); }, "donate_argnums names argument 1", __LINE__);
+  expect_error<UserError>([&] { wrong(same); }, "donate_argnums names argument 1", __LINE__);
 }
 
 TEST(Jit, DoesNotCallItselfForever) {
