@@ -1,0 +1,223 @@
+#include "call_table.h"
+
+#include <algorithm>
+
+#include "block_owner.h"
+#include "errors.h"
+#include "location.h"
+#include "runtime/buffer_pool.h"
+#include "trace/array_impl.h"
+
+namespace tokamak::python {
+namespace {
+
+/// Storage for `N` things on the stack, more on the heap.
+template <class T, size_t N>
+class Some {
+ public:
+  explicit Some(size_t count) : data_(count <= N ? few_ : (many_ = std::make_unique<T[]>(count)).get()) {}
+  T& operator[](size_t i) { return data_[i]; }
+  T* data() { return data_; }
+
+ private:
+  T few_[N];
+  std::unique_ptr<T[]> many_;
+  T* data_;
+};
+
+constexpr size_t kFew = 8;
+
+/// The last byte of an argument's memory, and the first.
+std::pair<const char*, const char*> extent_of(const Leaf& leaf) {
+  const char* first = static_cast<const char*>(leaf.data);
+  const char* last = first + size_of(leaf.dtype);
+  for (int axis = 0; axis < leaf.rank; ++axis) {
+    if (leaf.shape[axis] == 0) return {first, first};
+    const int64_t reach = leaf.strides[axis] * (leaf.shape[axis] - 1);
+    (reach < 0 ? first : last) += reach;
+  }
+  return {first, last};
+}
+
+/// A donated argument is overwritten: it must be writeable, and no other argument may share its memory.
+void check_donated(const Entry& entry, const Leaf* leaves, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    if (!entry.specs[i].donated) continue;
+    if (!leaves[i].writeable) {
+      throw UserError("a donated argument is read-only: its memory cannot hold a result", user_python_line());
+    }
+    const auto [first, last] = extent_of(leaves[i]);
+    for (size_t k = 0; k < count; ++k) {
+      const auto [other_first, other_last] = extent_of(leaves[k]);
+      if (k != i && first < other_last && other_first < last) {
+        throw UserError("a donated argument shares its memory with another argument; pass a copy of one of them",
+                        user_python_line());
+      }
+    }
+  }
+}
+
+/// One result on its way: where the program writes it, and who owns that.
+struct Output {
+  Block block;
+  const Leaf* donor = nullptr;
+};
+
+PyObject* wrap_ndarray_output(const TensorType& type, PyArray_Descr* descr, void* data, Output& output) {
+  Py_INCREF(descr);
+  PyObject* array = PyArray_NewFromDescr(&PyArray_Type, descr, static_cast<int>(type.shape.size()),
+                                         reinterpret_cast<const npy_intp*>(type.shape.data()), nullptr, data,
+                                         NPY_ARRAY_CARRAY, nullptr);
+  if (array == nullptr) return nullptr;
+  PyObject* owner = nullptr;
+  if (output.donor != nullptr) {
+    owner = output.donor->object;
+    Py_INCREF(owner);
+  } else {
+    owner = make_block_owner(std::move(output.block));
+  }
+  if (owner == nullptr || PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(array), owner) < 0) {
+    Py_DECREF(array);
+    return nullptr;
+  }
+  return array;
+}
+
+PyObject* wrap_array_output(const TensorType& type, void* data, Output& output) {
+  Memory memory;
+  memory.data = static_cast<std::byte*>(data);
+  memory.strides = dense_strides(type);
+  memory.layout = Layout::of(type, memory.strides.data());
+  if (output.donor != nullptr) {
+    memory.owner = share_reference(output.donor->object);
+    if (const PythonArray* donor = as_python_array(output.donor->object)) {
+      memory.owner = donor->array.impl().memory()->owner;
+    }
+  } else {
+    memory.owner = std::make_shared<Block>(std::move(output.block));
+  }
+  return make_python_array(make_array(type, std::move(memory))).release().ptr();
+}
+
+PyObject* build_result(const Entry& entry, PyObject** results, size_t count) {
+  if (entry.form == OutputForm::one) return results[0];
+  PyObject* sequence = entry.form == OutputForm::tuple ? PyTuple_New(static_cast<Py_ssize_t>(count))
+                                                       : PyList_New(static_cast<Py_ssize_t>(count));
+  if (sequence == nullptr) throw std::bad_alloc();
+  for (size_t i = 0; i < count; ++i) {
+    if (entry.form == OutputForm::tuple) {
+      PyTuple_SET_ITEM(sequence, static_cast<Py_ssize_t>(i), results[i]);
+    } else {
+      PyList_SET_ITEM(sequence, static_cast<Py_ssize_t>(i), results[i]);
+    }
+  }
+  if (entry.form != OutputForm::other) return sequence;
+  PyObject* built = PyObject_CallOneArg(entry.build.ptr(), sequence);
+  Py_DECREF(sequence);
+  return built;
+}
+
+void run_program(const Entry& entry, const void* const* inputs, const int64_t* const* strides, void* const* outputs) {
+  if (!entry.releases_gil) return entry.program->run(inputs, strides, outputs);
+  nb::gil_scoped_release release;
+  entry.program->run(inputs, strides, outputs);
+}
+
+PyObject* run(Entry& entry, const Leaf* leaves, size_t count, bool as_arrays) {
+  const Program& program = *entry.program;
+  const size_t results = program.outputs.size();
+  Some<const void*, kFew> inputs(count);
+  Some<const int64_t*, kFew> strides(count);
+  for (size_t i = 0; i < count; ++i) {
+    inputs[i] = leaves[i].data;
+    strides[i] = leaves[i].dense ? nullptr : leaves[i].strides;
+  }
+  if (entry.has_donated) check_donated(entry, leaves, count);
+
+  Some<Output, 4> outputs(results);
+  Some<void*, 4> data(results);
+  for (size_t i = 0; i < results; ++i) {
+    if (const std::optional<int>& donor = program.output_donor[i]) {
+      outputs[i].donor = &leaves[*donor];
+      data[i] = const_cast<void*>(leaves[*donor].data);
+    } else {
+      outputs[i].block = BufferPool::instance().allocate(program.outputs[i].bytes());
+      data[i] = outputs[i].block.data();
+    }
+  }
+  run_program(entry, inputs.data(), strides.data(), data.data());
+  if (as_arrays && entry.has_donated) {
+    for (size_t i = 0; i < count; ++i) {
+      const PythonArray* array = entry.specs[i].donated ? as_python_array(leaves[i].object) : nullptr;
+      if (array != nullptr) array->array.impl().donate();
+    }
+  }
+
+  Some<PyObject*, 4> made(results);
+  for (size_t i = 0; i < results; ++i) {
+    const TensorType& type = program.outputs[i];
+    if (as_arrays) {
+      made[i] = wrap_array_output(type, data[i], outputs[i]);
+    } else if (type.shape.empty()) {
+      made[i] = PyArray_Scalar(data[i], entry.output_descrs[i], nullptr);
+    } else {
+      made[i] = wrap_ndarray_output(type, entry.output_descrs[i], data[i], outputs[i]);
+    }
+    if (made[i] == nullptr) {
+      for (size_t k = 0; k < i; ++k) Py_DECREF(made[k]);
+      return nullptr;
+    }
+  }
+  return build_result(entry, made.data(), results);
+}
+
+}  // namespace
+
+Entry* CallTable::find(const Leaf* leaves, size_t count, PyObject* const* statics, size_t static_count) {
+  for (size_t e = 0; e < entries_.size(); ++e) {
+    Entry* entry = entries_[e];
+    if (entry->specs.size() != count || entry->statics.size() != static_count) continue;
+    size_t i = 0;
+    while (i < count && entry->specs[i].matches(leaves[i])) ++i;
+    if (i < count) continue;
+    size_t s = 0;
+    while (s < static_count && entry->statics[s].ptr() == statics[s]) ++s;
+    if (s < static_count) continue;
+    if (e != 0) std::swap(entries_[e], entries_[0]);
+    entry->used = ++clock_;
+    ++hits;
+    return entry;
+  }
+  return nullptr;
+}
+
+void CallTable::add(Entry* entry) {
+  entry->used = ++clock_;
+  ++misses;
+  entries_.push_back(entry);
+  if (entries_.size() <= capacity_) return;
+  auto oldest = std::ranges::min_element(entries_, {}, &Entry::used);
+  Entry* gone = *oldest;
+  entries_.erase(oldest);
+  gone->release();
+}
+
+void CallTable::clear() {
+  std::vector<Entry*> gone = std::move(entries_);
+  entries_.clear();
+  for (Entry* entry : gone) entry->release();
+}
+
+PyObject* run_entry(Entry& entry, const Leaf* leaves, size_t count, bool as_arrays) noexcept {
+  ++entry.references;  // the garbage collector may run anything, and that may clear the table
+  PyObject* result = nullptr;
+  try {
+    result = run(entry, leaves, count, as_arrays);
+  } catch (...) {
+    raise_python_error(std::current_exception());
+  }
+  entry.release();
+  return result;
+}
+
+}  // namespace tokamak::python

@@ -1,0 +1,67 @@
+#pragma once
+
+#include "numpy_api.h"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "driver/compile.h"
+#include "leaf.h"
+#include "tokamak/explanation.h"
+
+namespace tokamak::python {
+
+/// How results are put together. `other` calls Python.
+enum class OutputForm : uint8_t { one, tuple, list, other };
+
+/// A program and what it was compiled for. Counted by hand: all that happens to the count happens under the GIL.
+struct Entry {
+  std::vector<LeafSpec> specs;
+  std::vector<nb::object> statics;  ///< the static arguments of the hot path, compared by identity
+  std::shared_ptr<const Program> program;
+  std::shared_ptr<const Explanation> explanation;
+  std::vector<PyArray_Descr*> output_descrs;  ///< borrowed: dtypes are never freed
+  bool has_donated = false;
+  bool releases_gil = false;
+  OutputForm form = OutputForm::other;
+  nb::object build;  ///< takes the list of results, gives what the function returned
+  uint64_t used = 0;
+  int references = 1;
+
+  void release() {
+    if (--references == 0) delete this;
+  }
+};
+
+/// The programs of one function for one structure of arguments, looked through in turn, the last used first.
+///
+/// Everything here happens under the GIL, but for the run of a program that is worth letting go of it.
+class CallTable {
+ public:
+  explicit CallTable(size_t capacity) : capacity_(capacity == 0 ? 1 : capacity) {}
+  ~CallTable() { clear(); }
+  CallTable(const CallTable&) = delete;
+  CallTable& operator=(const CallTable&) = delete;
+
+  /// The entry for these arguments; nullptr when there is none. `statics` must be the very objects.
+  Entry* find(const Leaf* leaves, size_t count, PyObject* const* statics, size_t static_count);
+  void add(Entry* entry);  ///< takes over the reference
+  void clear();
+
+  size_t size() const { return entries_.size(); }
+  uint64_t hits = 0;
+  uint64_t misses = 0;
+
+ private:
+  std::vector<Entry*> entries_;
+  size_t capacity_;
+  uint64_t clock_ = 0;
+};
+
+/// Runs the program of `entry`. Results are ndarrays (NumPy scalars for rank 0) or tokamak.Arrays.
+/// A new reference, or nullptr with the Python error set.
+PyObject* run_entry(Entry& entry, const Leaf* leaves, size_t count, bool as_arrays) noexcept;
+
+}  // namespace tokamak::python

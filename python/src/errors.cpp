@@ -1,0 +1,66 @@
+#include "errors.h"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include <new>
+
+namespace nb = nanobind;
+
+namespace tokamak::python {
+namespace {
+
+const char* class_of(const UserError& error) {
+  switch (error.kind()) {
+    case UserError::Kind::value:
+      return "UserValueError";
+    case UserError::Kind::type:
+      return "UserTypeError";
+    case UserError::Kind::index:
+      return "UserIndexError";
+    case UserError::Kind::memory:
+      return "UserMemoryError";
+  }
+  return "Error";
+}
+
+void raise(const char* class_name, const Error& error) {
+  const SourceLocation& where = error.where();
+  nb::module_ module = nb::module_::import_("tokamak._errors");
+  nb::object made = module.attr("from_native")(class_name, error.message(), where.file, where.line, where.function);
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
+}
+
+}  // namespace
+
+void raise_python_error(const std::exception_ptr& error) noexcept {
+  try {
+    std::rethrow_exception(error);
+  } catch (nb::python_error& raised) {
+    raised.restore();
+  } catch (const UserError& user) {
+    raise(class_of(user), user);
+  } catch (const Unsupported& unsupported) {
+    raise("Unsupported", unsupported);
+  } catch (const Error& internal) {
+    raise("InternalError", internal);
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& other) {
+    PyErr_SetString(PyExc_RuntimeError, other.what());
+  } catch (...) {
+    PyErr_SetString(PyExc_RuntimeError, "unknown error");
+  }
+}
+
+void register_error_translator() {
+  nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
+    try {
+      std::rethrow_exception(pointer);
+    } catch (const Error&) {
+      raise_python_error(pointer);
+    }
+  });
+}
+
+}  // namespace tokamak::python

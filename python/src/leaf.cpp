@@ -1,0 +1,79 @@
+#include "leaf.h"
+
+#include "trace/array_impl.h"
+
+namespace tokamak::python {
+namespace {
+
+Layout::Axis axis_class(const Leaf& leaf, int axis) {
+  if (leaf.shape[axis] == 1 || leaf.strides[axis] == 0) return Layout::Axis::zero;
+  return leaf.strides[axis] == static_cast<int64_t>(size_of(leaf.dtype)) ? Layout::Axis::unit : Layout::Axis::other;
+}
+
+bool read_python_array(const PythonArray& array, PyObject* object, Leaf& leaf) {
+  if (array.array.is_traced()) return false;
+  const Memory& memory = memory_of(array.array, "a call", std::source_location::current());
+  const TensorType& type = array.array.type();
+  leaf.dtype = type.dtype;
+  leaf.weak = array.weak;
+  leaf.dense = memory.layout.dense;
+  leaf.writeable = true;
+  leaf.rank = static_cast<int>(type.rank());
+  leaf.shape = type.shape.data();
+  leaf.strides = memory.strides.data();
+  leaf.data = memory.data;
+  leaf.object = object;
+  return true;
+}
+
+bool is_memory_map(PyObject* object) {
+  return PyArray_Check(object) && std::strcmp(Py_TYPE(object)->tp_name, "memmap") == 0;
+}
+
+}  // namespace
+
+bool read_any(PyObject* object, Leaf& leaf, std::vector<nb::object>& made) {
+  if (read_fast(object, leaf)) return true;
+  if (const PythonArray* array = as_python_array(object)) return read_python_array(*array, object, leaf);
+  if (is_memory_map(object)) return read_ndarray(reinterpret_cast<PyArrayObject*>(object), leaf);
+  if (PyArray_CheckScalar(object) && !PyArray_Check(object)) {
+    nb::object array = nb::steal(PyArray_FromScalar(object, nullptr));
+    if (!array.is_valid()) throw nb::python_error();
+    made.push_back(array);
+    return read_ndarray(reinterpret_cast<PyArrayObject*>(array.ptr()), leaf);
+  }
+  return false;
+}
+
+LeafSpec LeafSpec::of(const Leaf& leaf, bool donated) {
+  LeafSpec spec{.dtype = leaf.dtype,
+                .weak = leaf.weak,
+                .dense = leaf.dense,
+                .donated = donated,
+                .rank = leaf.rank,
+                .shape = Shape(leaf.shape, leaf.shape + leaf.rank),
+                .axes = {}};
+  if (!leaf.dense) {
+    for (int axis = 0; axis < leaf.rank; ++axis) spec.axes.push_back(axis_class(leaf, axis));
+  }
+  return spec;
+}
+
+bool LeafSpec::matches_strides(const Leaf& leaf) const {
+  for (int axis = 0; axis < rank; ++axis) {
+    if (axis_class(leaf, axis) != axes[static_cast<size_t>(axis)]) return false;
+  }
+  return true;
+}
+
+void append_key(std::string& key, const Leaf& leaf) {
+  key += static_cast<char>(leaf.dtype);
+  key += static_cast<char>(leaf.weak);
+  key += static_cast<char>(leaf.dense);
+  key += static_cast<char>(leaf.rank);
+  key.append(reinterpret_cast<const char*>(leaf.shape), sizeof(int64_t) * static_cast<size_t>(leaf.rank));
+  if (leaf.dense) return;
+  for (int axis = 0; axis < leaf.rank; ++axis) key += static_cast<char>(axis_class(leaf, axis));
+}
+
+}  // namespace tokamak::python

@@ -1,0 +1,70 @@
+#include "location.h"
+
+#include "numpy_api.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace tokamak::python {
+namespace {
+
+// Written once, when the package is imported. Never destroyed: errors may be made while the process ends.
+std::vector<std::string>& library_folders() {
+  static auto* folders = new std::vector<std::string>();
+  return *folders;
+}
+
+std::string_view text_of(PyObject* string) {
+  Py_ssize_t size = 0;
+  const char* text = PyUnicode_AsUTF8AndSize(string, &size);
+  if (text == nullptr) {
+    PyErr_Clear();
+    return {};
+  }
+  return {text, static_cast<size_t>(size)};
+}
+
+bool is_library(std::string_view file) {
+  return std::ranges::any_of(library_folders(), [&](const std::string& folder) { return file.starts_with(folder); });
+}
+
+SourceLocation location_of(PyFrameObject* frame, PyCodeObject* code) {
+  SourceLocation where;
+  where.file = text_of(code->co_filename);
+  where.line = static_cast<uint32_t>(PyFrame_GetLineNumber(frame));
+  where.function = text_of(code->co_name);
+  return where;
+}
+
+SourceLocation search_frames() {
+  PyFrameObject* frame = PyEval_GetFrame();
+  Py_XINCREF(frame);
+  SourceLocation where;
+  while (frame != nullptr) {
+    PyCodeObject* code = PyFrame_GetCode(frame);
+    const bool users = !is_library(text_of(code->co_filename));
+    if (users) where = location_of(frame, code);
+    Py_DECREF(code);
+    PyFrameObject* back = users ? nullptr : PyFrame_GetBack(frame);
+    Py_DECREF(frame);
+    frame = back;
+  }
+  return where;
+}
+
+}  // namespace
+
+void set_library_folders(std::vector<std::string> folders) { library_folders() = std::move(folders); }
+
+SourceLocation user_python_line() {
+  if (!Py_IsInitialized() || PyGILState_GetThisThreadState() == nullptr) return {};
+  const PyGILState_STATE state = PyGILState_Ensure();
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  SourceLocation where = search_frames();
+  PyErr_Restore(type, value, traceback);
+  PyGILState_Release(state);
+  return where;
+}
+
+}  // namespace tokamak::python

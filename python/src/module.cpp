@@ -1,0 +1,31 @@
+#define TOKAMAK_IMPORTS_NUMPY
+#include "numpy_api.h"
+
+#include <nanobind/nanobind.h>
+
+#include "array.h"
+#include "block_owner.h"
+#include "dtypes.h"
+#include "errors.h"
+#include "jit_callable.h"
+#include "location.h"
+#include "reports.h"
+#include "trace/location.h"
+#include "tracing.h"
+
+namespace nb = nanobind;
+using namespace tokamak::python;
+
+NB_MODULE(_native, module) {
+  if (PyArray_ImportNumPyAPI() < 0) throw nb::python_error();
+  prepare_dtypes();
+  if (!prepare_block_owner() || !bind_jit_callable(module)) throw nb::python_error();
+  register_error_translator();
+  bind_array(module);
+  bind_tracing(module);
+  bind_reports(module);
+  bind_runtime(module);
+  tokamak::set_location_provider(user_python_line);
+  nb::set_leak_warnings(false);  // arrays may live in modules until the process ends
+  module.attr("__version__") = TOKAMAK_VERSION;
+}

@@ -1,0 +1,89 @@
+#include "numpy_api.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "location.h"
+#include "reports.h"
+#include "runtime/profiler.h"
+#include "support/log.h"
+#include "tokamak/memory.h"
+
+namespace nb = nanobind;
+
+namespace tokamak::python {
+namespace {
+
+nb::dict memory_stats_dict() {
+  const MemoryUse use = memory_stats();
+  nb::dict dict;
+  dict["in_use"] = use.in_use;
+  dict["cached"] = use.cached;
+  dict["peak"] = use.peak;
+  dict["cache_limit"] = use.cache_limit;
+  dict["hits"] = use.hits;
+  dict["misses"] = use.misses;
+  return dict;
+}
+
+/// Sends the log to `handler(channel, message)`, which must not call back into a function that logs.
+void set_log_handler(const nb::object& handler) {
+  nb::object* kept = new nb::object(handler);  // leaked on purpose: the sink may outlive the interpreter
+  logging::set_sink([kept](logging::Channel channel, std::string_view message) {
+    if (!Py_IsInitialized()) return;
+    nb::gil_scoped_acquire gil;
+    try {
+      const std::string_view name = logging::to_string(channel);
+      (*kept)(nb::str(name.data(), name.size()), nb::str(message.data(), message.size()));
+    } catch (nb::python_error& error) {
+      error.discard_as_unraisable("the log handler of tokamak");
+    }
+  });
+}
+
+void bind_profiler(nb::module_& module) {
+  nb::class_<ProfileEvent>(module, "ProfileEvent")
+      .def_ro("name", &ProfileEvent::name)
+      .def_prop_ro("category", [](const ProfileEvent& event) { return std::string(to_string(event.category)); })
+      .def_ro("thread", &ProfileEvent::thread)
+      .def_ro("start_ns", &ProfileEvent::start_ns)
+      .def_ro("end_ns", &ProfileEvent::end_ns)
+      .def_ro("bytes_read", &ProfileEvent::bytes_read)
+      .def_ro("bytes_written", &ProfileEvent::bytes_written)
+      .def_ro("flops", &ProfileEvent::flops);
+
+  nb::class_<Profile>(module, "Profile")
+      .def_ro("events", &Profile::events)
+      .def_ro("threads", &Profile::threads)
+      .def_ro("duration_ns", &Profile::duration_ns)
+      .def_ro("dropped", &Profile::dropped)
+      .def("to_chrome_trace", &Profile::to_chrome_trace);
+
+  nb::class_<ProfileSession>(module, "ProfileSession").def(nb::init<>()).def("finish", &ProfileSession::finish);
+}
+
+}  // namespace
+
+void bind_runtime(nb::module_& module) {
+  bind_profiler(module);
+  module.def("memory_stats", memory_stats_dict);
+  module.def("trim_memory", [] {
+    nb::gil_scoped_release release;
+    return trim_memory();
+  });
+  module.def("num_threads", &num_threads);
+  module.def("set_num_threads", [](int count) {
+    nb::gil_scoped_release release;
+    set_num_threads(count);
+  });
+  module.def("log_channels", &logging::channels);
+  module.def("set_log_channels", [](const std::string& names) { logging::set_channels(names); });
+  module.def("set_log_handler", set_log_handler);
+  module.def("set_library_folders", &set_library_folders);
+  module.def("user_line", [] {
+    const SourceLocation where = user_python_line();
+    return nb::make_tuple(where.file, where.line, where.function);
+  });
+}
+
+}  // namespace tokamak::python

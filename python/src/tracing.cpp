@@ -1,0 +1,168 @@
+#include "tracing.h"
+
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "array.h"
+#include "call_table.h"
+#include "ir/text.h"
+#include "location.h"
+#include "trace/trace.h"
+
+namespace tokamak::python {
+namespace {
+
+/// Below this estimated time (in nanoseconds) a program runs with the GIL held.
+constexpr double kReleaseCost = 10'000;
+
+/// The leaves of a call, read. `bad` is the position of the first that is no argument, -1 when all are.
+struct Leaves {
+  std::unique_ptr<Leaf[]> items;
+  size_t count;
+  std::vector<nb::object> made;
+  int64_t bad = -1;
+
+  explicit Leaves(const nb::list& objects) : items(new Leaf[nb::len(objects)]), count(nb::len(objects)) {
+    for (size_t i = 0; i < count && bad < 0; ++i) {
+      if (!read_any(PyList_GET_ITEM(objects.ptr(), static_cast<Py_ssize_t>(i)), items[i], made)) {
+        bad = static_cast<int64_t>(i);
+      }
+    }
+  }
+};
+
+/// Bytes that are equal for calls which the same program serves; the position of the leaf that is no argument otherwise.
+nb::object key_of(const nb::list& objects) {
+  Leaves leaves(objects);
+  if (leaves.bad >= 0) return nb::int_(leaves.bad);
+  std::string key;
+  for (size_t i = 0; i < leaves.count; ++i) append_key(key, leaves.items[i]);
+  return nb::bytes(key.data(), key.size());
+}
+
+/// The call's result; NotImplemented when there is no program for it.
+nb::object call(CallTable& table, const nb::list& objects, bool as_arrays) {
+  Leaves leaves(objects);
+  Entry* entry = leaves.bad >= 0 ? nullptr : table.find(leaves.items.get(), leaves.count, nullptr, 0);
+  if (entry == nullptr) return nb::borrow(Py_NotImplemented);
+  PyObject* result = run_entry(*entry, leaves.items.get(), leaves.count, as_arrays);
+  if (result == nullptr) throw nb::python_error();
+  return nb::steal(result);
+}
+
+nb::object explanation(CallTable& table, const nb::list& objects) {
+  Leaves leaves(objects);
+  Entry* entry = leaves.bad >= 0 ? nullptr : table.find(leaves.items.get(), leaves.count, nullptr, 0);
+  if (entry == nullptr) return nb::none();
+  return nb::cast(std::const_pointer_cast<Explanation>(entry->explanation));
+}
+
+OutputForm form_named(const std::string& name) {
+  if (name == "one") return OutputForm::one;
+  if (name == "tuple") return OutputForm::tuple;
+  if (name == "list") return OutputForm::list;
+  return OutputForm::other;
+}
+
+Layout layout_of(const Leaf& leaf) {
+  return leaf.dense ? Layout{} : Layout::of(leaf.type(), leaf.strides);
+}
+
+/// Compiles the graph for these arguments and adds the program to `table`; and to `hot` under the static values, when
+/// calls of this form can take the hot path.
+void compile_into(CallTable& table, CallTable* hot, const nb::list& objects, const Graph& graph, bool fuse,
+                  bool fast_math, const std::vector<int>& donated, const std::string& form, const nb::object& build,
+                  const std::vector<nb::object>& statics) {
+  Leaves leaves(objects);
+  if (leaves.bad >= 0) throw InternalError("compiling for something that is no argument");
+  std::vector<Layout> layouts;
+  CompileOptions options;
+  options.fuse = fuse;
+  options.fast_math = fast_math;
+  options.donated = donated;
+  auto entry = std::unique_ptr<Entry, void (*)(Entry*)>(new Entry, [](Entry* made) { made->release(); });
+  for (size_t i = 0; i < leaves.count; ++i) {
+    layouts.push_back(layout_of(leaves.items[i]));
+    entry->specs.push_back(LeafSpec::of(leaves.items[i], false));
+  }
+  Compiled compiled = [&] {
+    nb::gil_scoped_release release;
+    return compile(graph, layouts, options);
+  }();
+  entry->program = std::move(compiled.program);
+  entry->explanation = std::move(compiled.explanation);
+  for (const TensorType& type : entry->program->outputs) entry->output_descrs.push_back(descr_of(type.dtype));
+  for (const std::optional<int>& donor : entry->program->output_donor) {
+    if (!donor) continue;
+    entry->specs[static_cast<size_t>(*donor)].donated = true;
+    entry->has_donated = true;
+  }
+  entry->releases_gil = entry->program->total_cost > kReleaseCost;
+  entry->form = form_named(form);
+  entry->build = build;
+  if (hot != nullptr) {
+    auto alias = new Entry(*entry);
+    alias->references = 1;
+    alias->statics = statics;
+    hot->add(alias);
+  }
+  table.add(entry.release());
+}
+
+/// A recording, as Python drives it.
+class PythonTrace {
+ public:
+  explicit PythonTrace(std::string name) : trace_(Trace::start(std::move(name))) {}
+  ~PythonTrace() { trace_->abandon(); }
+  PythonTrace(const PythonTrace&) = delete;
+  PythonTrace& operator=(const PythonTrace&) = delete;
+
+  nb::object parameter(const std::string& name, const nb::object& like) {
+    nb::list one;
+    one.append(like);
+    Leaves leaves(one);
+    if (leaves.bad >= 0) throw InternalError("a parameter that is no argument");
+    const Leaf& leaf = leaves.items[0];
+    return make_python_array(trace_->parameter(name, leaf.type(), user_python_line()), leaf.weak);
+  }
+
+  Graph finish(const std::vector<nb::object>& outputs) {
+    std::vector<Array> arrays;
+    for (const nb::object& output : outputs) arrays.push_back(as_python_array(output.ptr())->array);
+    return trace_->finish(arrays);
+  }
+
+  void abandon() { trace_->abandon(); }
+
+ private:
+  std::shared_ptr<Trace> trace_;
+};
+
+}  // namespace
+
+void bind_tracing(nb::module_& module) {
+  nb::class_<Graph>(module, "Graph").def("__str__", [](const Graph& graph) { return print(graph); });
+
+  nb::class_<PythonTrace>(module, "Trace")
+      .def(nb::init<std::string>(), nb::arg("name"))
+      .def("parameter", &PythonTrace::parameter, nb::arg("name"), nb::arg("like"))
+      .def("finish", &PythonTrace::finish, nb::arg("outputs"))
+      .def("abandon", &PythonTrace::abandon);
+
+  nb::class_<CallTable>(module, "CallTable")
+      .def(nb::init<size_t>(), nb::arg("capacity"))
+      .def("call", call, nb::arg("leaves"), nb::arg("as_arrays"))
+      .def("explanation", explanation, nb::arg("leaves"))
+      .def("compile", compile_into, nb::arg("hot").none(), nb::arg("leaves"), nb::arg("graph"), nb::arg("fuse"),
+           nb::arg("fast_math"), nb::arg("donated"), nb::arg("form"), nb::arg("build").none(), nb::arg("statics"))
+      .def("clear", &CallTable::clear)
+      .def("__len__", &CallTable::size)
+      .def_rw("hits", &CallTable::hits)
+      .def_rw("misses", &CallTable::misses);
+
+  module.def("key_of", key_of, nb::arg("leaves"));
+  module.def("is_tracing", [] { return Trace::current() != nullptr; });
+}
+
+}  // namespace tokamak::python

@@ -1,0 +1,89 @@
+"""Tokamak compiles functions written with NumPy into few, fused, native kernels.
+
+>>> import numpy as np, tokamak as tk
+>>> @tk.jit
+... def f(w, x, b):
+...     return np.maximum(w * x + b, 0).sum()
+"""
+
+import os as _os
+
+import numpy as _np
+
+from . import _native
+
+_native.set_library_folders(
+    [_os.path.dirname(_os.path.abspath(module)) + _os.sep for module in (__file__, _np.__file__)]
+    + [_os.path.dirname(_os.path.realpath(__file__)) + _os.sep]
+)
+
+from . import _logging  # noqa: E402
+from ._array import Array, array, asarray, from_dlpack  # noqa: E402
+from ._errors import (  # noqa: E402
+    Error,
+    InternalError,
+    Unsupported,
+    UserError,
+    UserIndexError,
+    UserMemoryError,
+    UserTypeError,
+    UserValueError,
+)
+from ._functions import (  # noqa: E402
+    erf,
+    erfc,
+    gelu,
+    layer_norm,
+    log_softmax,
+    logsumexp,
+    relu,
+    rms_norm,
+    rsqrt,
+    sigmoid,
+    silu,
+    softmax,
+)
+from ._jit import CacheInfo, jit  # noqa: E402
+from ._logging import set_logs  # noqa: E402
+from ._profile import Profile, profile  # noqa: E402
+from ._runtime import memory_stats, num_threads, set_num_threads, trim_memory  # noqa: E402
+
+_logging.start()
+
+__version__: str = _native.__version__
+
+__all__ = [
+    "Array",
+    "CacheInfo",
+    "Error",
+    "InternalError",
+    "Profile",
+    "Unsupported",
+    "UserError",
+    "UserIndexError",
+    "UserMemoryError",
+    "UserTypeError",
+    "UserValueError",
+    "array",
+    "asarray",
+    "erf",
+    "erfc",
+    "from_dlpack",
+    "gelu",
+    "jit",
+    "layer_norm",
+    "log_softmax",
+    "logsumexp",
+    "memory_stats",
+    "num_threads",
+    "profile",
+    "relu",
+    "rms_norm",
+    "rsqrt",
+    "set_logs",
+    "set_num_threads",
+    "sigmoid",
+    "silu",
+    "softmax",
+    "trim_memory",
+]

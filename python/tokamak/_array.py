@@ -1,0 +1,399 @@
+"""tokamak.Array: memory, or, inside a jitted function, a value that is being recorded."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+import numpy as np
+
+from . import _dtypes, _native, _ops
+from ._errors import Unsupported, UserIndexError, UserTypeError, fail, make, unsupported, user_line
+from ._numpy import creation, dispatch, elementwise, indexing, reductions, shapes, ufuncs
+
+__all__ = ["Array", "array", "asarray", "from_dlpack"]
+
+_OPERANDS = (bool, int, float, np.generic, np.ndarray, _native.ArrayBase)
+
+
+class UnsupportedAttribute(Unsupported, AttributeError):
+    """An attribute of ndarray that Array does not have."""
+
+
+def _unknown(x: Array, what: str, remedy: str) -> NoReturn:
+    fail(
+        UserTypeError,
+        f"{what} needs the elements of {x._type_text}, which are not known while the function is traced: {remedy}",
+    )
+
+
+_BRANCH = (
+    "use np.where(condition, a, b), np.logical_and, np.logical_or and np.logical_not, or make the argument "
+    "it comes from static (static_argnums)"
+)
+_STATIC = "make the argument it comes from static (static_argnums), or do this outside the jitted function"
+
+
+def _binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> tuple[Any, Any, Any]:
+    """An operator: as x op y, y op x and x op= y."""
+
+    def forward(self: Array, other: Any) -> Any:
+        return _operate(ufunc, python, self, other) if isinstance(other, _OPERANDS) else NotImplemented
+
+    def reflected(self: Array, other: Any) -> Any:
+        return _operate(ufunc, python, other, self) if isinstance(other, _OPERANDS) else NotImplemented
+
+    def in_place(self: Array, other: Any) -> Any:
+        if not isinstance(other, _OPERANDS):
+            return NotImplemented
+        return _same_type(self, _operate(ufunc, python, self, other), ufunc)
+
+    return forward, reflected, in_place
+
+
+def _weak_of(value: Any) -> Any:
+    return type(value) if _ops.is_number(value) else value._weak if isinstance(value, _native.ArrayBase) else None
+
+
+def _operate(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
+    kinds = _weak_of(x), _weak_of(y)
+    if kinds[0] is None or kinds[1] is None:
+        return ufuncs.call(ufunc, x, y)
+    # Both are Python's numbers, traced or not: so is the result.
+    kind = type(python(kinds[0](1), kinds[1](1)))
+    operands = [
+        _ops.convert(_ops.as_array(value), _dtypes.INT64) if given is bool and kind is not bool else value
+        for value, given in zip((x, y), kinds, strict=True)
+    ]
+    result = ufuncs.call(ufunc, *operands)
+    return _ops.convert(result, _dtypes.default_of(kind))._with_weak(kind)
+
+
+def _same_type(x: Array, result: Any, ufunc: np.ufunc) -> Any:
+    """What an in-place operator gives: an array of the type of its left operand. Nothing is overwritten."""
+    if x._weak is not None:
+        return result
+    if result.shape != x.shape:
+        fail(UserTypeError, f"{ufunc.__name__}: an in-place operation cannot change {x._type_text} to {result._type_text}")
+    if not np.can_cast(result.dtype, x.dtype, "same_kind"):
+        fail(UserTypeError, f"{ufunc.__name__}: cannot cast {result.dtype} to {x.dtype} in place; use astype")
+    return _ops.convert(result, x.dtype)
+
+
+def _unary(ufunc: np.ufunc, python: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def method(self: Array) -> Any:
+        if self._weak is None:
+            return ufuncs.call(ufunc, self)
+        kind = type(python(self._weak(1)))
+        return ufuncs.call(ufunc, _ops.convert(self, _dtypes.default_of(kind)))._with_weak(kind)
+
+    return method
+
+
+class Array(_native.ArrayBase):
+    """An array with NumPy's operators, methods and functions.
+
+    Inside a function given to `jit` it stands for a value that is computed later, and operations are recorded.
+    Elsewhere it has memory, and operations run at once. Arrays are immutable.
+    """
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+    __array_priority__ = 1000
+
+    __add__, __radd__, __iadd__ = _binary(np.add, operator.add)
+    __sub__, __rsub__, __isub__ = _binary(np.subtract, operator.sub)
+    __mul__, __rmul__, __imul__ = _binary(np.multiply, operator.mul)
+    __truediv__, __rtruediv__, __itruediv__ = _binary(np.true_divide, operator.truediv)
+    __floordiv__, __rfloordiv__, __ifloordiv__ = _binary(np.floor_divide, operator.floordiv)
+    __mod__, __rmod__, __imod__ = _binary(np.remainder, operator.mod)
+    __pow__, __rpow__, __ipow__ = _binary(np.power, operator.pow)
+    __and__, __rand__, __iand__ = _binary(np.bitwise_and, lambda x, y: x & y)
+    __or__, __ror__, __ior__ = _binary(np.bitwise_or, lambda x, y: x | y)
+    __xor__, __rxor__, __ixor__ = _binary(np.bitwise_xor, lambda x, y: x ^ y)
+    __lshift__, __rlshift__, __ilshift__ = _binary(np.left_shift, lambda x, y: int(x) << int(y))
+    __rshift__, __rrshift__, __irshift__ = _binary(np.right_shift, lambda x, y: int(x) >> int(y))
+    __eq__ = _binary(np.equal, operator.eq)[0]
+    __ne__ = _binary(np.not_equal, operator.ne)[0]
+    __lt__ = _binary(np.less, operator.lt)[0]
+    __le__ = _binary(np.less_equal, operator.le)[0]
+    __gt__ = _binary(np.greater, operator.gt)[0]
+    __ge__ = _binary(np.greater_equal, operator.ge)[0]
+    __neg__ = _unary(np.negative, operator.neg)
+    __pos__ = _unary(np.positive, operator.pos)
+    __abs__ = _unary(np.absolute, abs)
+    __invert__ = _unary(np.invert, lambda x: ~int(x))
+
+    def __divmod__(self, other: Any) -> Any:
+        return (self // other, self % other)
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return (other // self, other % self)
+
+    def __matmul__(self, other: Any) -> Any:
+        unsupported("the operator @", "matrix products are not there yet; compute it outside the jitted function")
+
+    __rmatmul__ = __matmul__
+
+    # -- NumPy's protocols
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return dispatch.array_ufunc(ufunc, method, *inputs, **kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return dispatch.array_function(func, args, dict(kwargs))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if self._traced:
+            _unknown(self, "np.asarray", "keep to NumPy functions, which are recorded; " + _STATIC)
+        view = self._view(False)
+        if dtype is not None and np.dtype(dtype) != view.dtype:
+            if copy is False:
+                fail(UserTypeError, f"a {view.dtype} array cannot become {np.dtype(dtype)} without a copy")
+            return view.astype(dtype)
+        return view.copy() if copy else view
+
+    def __dlpack__(self, **options: Any) -> Any:
+        if self._traced:
+            _unknown(self, "__dlpack__", _STATIC)
+        return self._view(True).__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    # -- Values
+
+    def _value(self, what: str, remedy: str) -> Any:
+        if self._traced:
+            _unknown(self, what, remedy)
+        return self._view(False)
+
+    def __bool__(self) -> bool:
+        return bool(self._value("`if`, `while`, `and`, `or`, `not` or bool()", _BRANCH))
+
+    def __int__(self) -> int:
+        return int(self._value("int()", "use astype(int); or " + _STATIC))
+
+    def __float__(self) -> float:
+        return float(self._value("float()", "use astype(float); or " + _STATIC))
+
+    def __complex__(self) -> complex:
+        return complex(self._value("complex()", _STATIC))
+
+    def __index__(self) -> int:
+        return operator.index(self._value("using it as an integer (range, a shape, an index of a list)", _STATIC))
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return elementwise.round_(self, digits or 0)
+
+    def item(self, *args: Any) -> Any:
+        return self._value("item()", _STATIC).item(*args)
+
+    def tolist(self) -> Any:
+        return self._value("tolist()", _STATIC).tolist()
+
+    def tobytes(self) -> bytes:
+        return bytes(self._value("tobytes()", _STATIC).tobytes())
+
+    def numpy(self) -> np.ndarray:
+        """The elements as a read-only ndarray over the same memory."""
+        return self.__array__()
+
+    def __len__(self) -> int:
+        if self.ndim == 0:
+            fail(UserTypeError, "len() of an array without axes")
+        return int(self.shape[0])
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.ndim == 0:
+            fail(UserTypeError, "iteration over an array without axes")
+        return (indexing.getitem(self, i) for i in range(self.shape[0]))
+
+    def __contains__(self, value: Any) -> Any:
+        return bool(reductions.any_(ufuncs.call(np.equal, self, value)))
+
+    def __getitem__(self, key: Any) -> Any:
+        return indexing.getitem(self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        unsupported(
+            "assigning to elements",
+            "arrays are immutable; make a new one with np.where, np.concatenate or np.pad",
+        )
+
+    def __repr__(self) -> str:
+        if self._traced:
+            return f"<traced {self._type_text}>"
+        text = np.array2string(self._view(False), separator=", ", prefix="Array(")
+        return f"Array({text}, dtype={self.dtype})"
+
+    def __format__(self, spec: str) -> str:
+        return repr(self) if self._traced else format(self._view(False)[()], spec)
+
+    def __copy__(self) -> Array:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Array:
+        return self
+
+    def __reduce__(self) -> Any:
+        return (array, (np.array(self._value("pickling", _STATIC)),))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or not hasattr(np.ndarray, name):
+            raise AttributeError(f"'Array' object has no attribute {name!r}")
+        raise make(UnsupportedAttribute, f"the ndarray attribute {name!r} is not there; see what Array has", user_line())
+
+    # -- Attributes and methods of ndarray
+
+    @property
+    def T(self) -> Array:  # noqa: N802 - NumPy's name
+        return shapes.transpose(self)
+
+    @property
+    def mT(self) -> Array:  # noqa: N802 - NumPy's name
+        return shapes.swapaxes(self, -1, -2)
+
+    @property
+    def itemsize(self) -> int:
+        return int(self.dtype.itemsize)
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.size * self.dtype.itemsize)
+
+    @property
+    def real(self) -> Array:
+        return self
+
+    @property
+    def flat(self) -> Iterator[Any]:
+        return iter(shapes.ravel(self))
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        return tuple(self._value("strides", "values have no memory yet").strides)
+
+    @property
+    def device(self) -> str:
+        return "cpu"
+
+    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Array:
+        return shapes.reshape(self, shape[0] if len(shape) == 1 else shape, order)
+
+    def transpose(self, *axes: Any) -> Array:
+        if not axes or axes == (None,):
+            return shapes.transpose(self)
+        return shapes.transpose(self, axes[0] if len(axes) == 1 and np.ndim(axes[0]) else axes)
+
+    def swapaxes(self, axis1: int, axis2: int) -> Array:
+        return shapes.swapaxes(self, axis1, axis2)
+
+    def ravel(self, order: str = "C") -> Array:
+        return shapes.ravel(self, order)
+
+    def flatten(self, order: str = "C") -> Array:
+        return shapes.ravel(self, order)
+
+    def squeeze(self, axis: Any = None) -> Array:
+        return shapes.squeeze(self, axis)
+
+    def repeat(self, repeats: Any, axis: Any = None) -> Array:
+        return shapes.repeat(self, repeats, axis)
+
+    def astype(self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Array:
+        wanted = _dtypes.check(dtype)
+        if not np.can_cast(self.dtype, wanted, casting):
+            fail(UserTypeError, f"cannot cast {self.dtype} to {wanted} with casting={casting!r}")
+        return _ops.convert(self, wanted)
+
+    def copy(self, order: str = "C") -> Array:
+        return creation.copy(self)
+
+    def conj(self) -> Array:
+        return self
+
+    conjugate = conj
+
+    def clip(self, min: Any = None, max: Any = None, **kwargs: Any) -> Array:  # noqa: A002
+        return elementwise.clip(self, min, max, **kwargs)
+
+    def round(self, decimals: int = 0) -> Array:
+        return elementwise.round_(self, decimals)
+
+    def take(self, indices: Any, axis: Any = None, mode: str = "raise") -> Array:
+        return indexing.take(self, indices, axis, mode)
+
+    def sum(self, *args: Any, **kwargs: Any) -> Array:
+        return reductions.sum_(self, *args, **kwargs)
+
+    def prod(self, *args: Any, **kwargs: Any) -> Array:
+        return reductions.prod(self, *args, **kwargs)
+
+    def mean(self, *args: Any, **kwargs: Any) -> Array:
+        return reductions.mean(self, *args, **kwargs)
+
+    def var(self, *args: Any, **kwargs: Any) -> Array:
+        return reductions.var(self, *args, **kwargs)
+
+    def std(self, *args: Any, **kwargs: Any) -> Array:
+        return reductions.std(self, *args, **kwargs)
+
+    def max(self, *args: Any, **kwargs: Any) -> Array:
+        return reductions.max_(self, *args, **kwargs)
+
+    def min(self, *args: Any, **kwargs: Any) -> Array:
+        return reductions.min_(self, *args, **kwargs)
+
+    def any(self, *args: Any, **kwargs: Any) -> Array:
+        return reductions.any_(self, *args, **kwargs)
+
+    def all(self, *args: Any, **kwargs: Any) -> Array:
+        return reductions.all_(self, *args, **kwargs)
+
+    def argmax(self, axis: Any = None, *, keepdims: bool = False) -> Array:
+        return reductions.argmax(self, axis, keepdims)
+
+    def argmin(self, axis: Any = None, *, keepdims: bool = False) -> Array:
+        return reductions.argmin(self, axis, keepdims)
+
+    def cumsum(self, axis: Any = None, dtype: Any = None) -> Array:
+        return reductions.cumsum(self, axis, dtype)
+
+    def cumprod(self, axis: Any = None, dtype: Any = None) -> Array:
+        return reductions.cumprod(self, axis, dtype)
+
+    def dot(self, other: Any) -> NoReturn:
+        unsupported("dot", "matrix products are not there yet; compute it outside the jitted function")
+
+
+_native.set_array_class(Array)
+
+
+def array(values: Any, dtype: Any = None) -> Array:
+    """An Array with its own copy of `values`."""
+    if isinstance(values, Array):
+        return values if dtype is None else values.astype(dtype)
+    if isinstance(values, (list, tuple)) and _ops._holds_array(values):
+        made = _ops.as_array(values)
+        return made if dtype is None else made.astype(dtype)
+    copied = np.array(values, None if dtype is None else _dtypes.check(dtype), order="C")
+    _dtypes.check(copied.dtype)
+    return _ops.as_array(copied)
+
+
+def asarray(values: Any, dtype: Any = None) -> Array:
+    """`values` as an Array; the memory of an ndarray is shared, not copied, so it must not be changed while in use."""
+    made = _ops.as_array(values)
+    return made if dtype is None else made.astype(dtype)
+
+
+def from_dlpack(source: Any) -> Array:
+    """An Array over the memory of any object that speaks DLPack (CPU), without a copy."""
+    try:
+        return asarray(np.from_dlpack(source))
+    except (BufferError, RuntimeError, AttributeError) as error:
+        if isinstance(error, (Unsupported, UserIndexError)):
+            raise
+        fail(UserTypeError, f"from_dlpack: {error}")

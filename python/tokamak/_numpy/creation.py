@@ -1,0 +1,92 @@
+"""Arrays like other arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import _dtypes
+from .._ops import apply, as_array, broadcast, check_shape, constant, convert, iota, is_number
+from .._registry import implements
+from .shapes import shape_of
+
+
+def _filled(a: Any, value: Any, dtype: Any, shape: Any) -> Any:
+    x = as_array(a)
+    wanted = x.dtype if dtype is None else _dtypes.check(dtype)
+    extents = list(x.shape) if shape is None else shape_of(shape)
+    check_shape(extents)
+    fill = constant(value, wanted) if is_number(value) else convert(as_array(value), wanted)
+    return broadcast(fill, extents)
+
+
+@implements(np.zeros_like)
+def zeros_like(a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None) -> Any:
+    return _filled(a, 0, dtype, shape)
+
+
+@implements(np.empty_like)
+def empty_like(
+    prototype: Any, /, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> Any:
+    return _filled(prototype, 0, dtype, shape)
+
+
+@implements(np.ones_like)
+def ones_like(a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None) -> Any:
+    return _filled(a, 1, dtype, shape)
+
+
+@implements(np.full_like)
+def full_like(
+    a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> Any:
+    return _filled(a, fill_value, dtype, shape)
+
+
+@implements(np.copy)
+def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
+    return as_array(a)
+
+
+@implements(np.astype)
+def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    return convert(as_array(x), _dtypes.check(dtype))
+
+
+@implements(np.meshgrid)
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Any, ...]:
+    from .._ops import reshape
+
+    arrays = [as_array(x) for x in xi]
+    rank = len(arrays)
+    places = list(range(rank))
+    if indexing == "xy" and rank > 1:
+        places[:2] = [1, 0]
+    columns = [reshape(x, [x.size if i == place else 1 for i in range(rank)]) for x, place in zip(arrays, places, strict=True)]
+    if sparse:
+        return tuple(columns)
+    shape = np.broadcast_shapes(*[x.shape for x in columns])
+    return tuple(broadcast(x, shape) for x in columns)
+
+
+def _triangle(m: Any, k: int, upper: bool) -> Any:
+    from .._ops import select
+
+    x = as_array(m)
+    shape = list(x.shape[-2:]) if x.ndim >= 2 else [x.shape[0], x.shape[0]]
+    rows, columns = iota(shape, 0, _dtypes.INT64), iota(shape, 1, _dtypes.INT64)
+    offset = apply("sub", columns, rows)
+    inside = apply("ge" if upper else "le", offset, constant(k, _dtypes.INT64))
+    return select(inside, x, constant(0, x.dtype))
+
+
+@implements(np.tril)
+def tril(m: Any, k: int = 0) -> Any:
+    return _triangle(m, k, upper=False)
+
+
+@implements(np.triu)
+def triu(m: Any, k: int = 0) -> Any:
+    return _triangle(m, k, upper=True)

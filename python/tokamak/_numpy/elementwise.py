@@ -1,0 +1,224 @@
+"""Element-wise functions that are not ufuncs."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .. import _dtypes
+from .._errors import UserValueError, fail, unsupported
+from .._ops import apply, as_array, broadcast, constant, convert, is_number, reshape, select, slice_axis, strong
+from .._registry import implements
+from .joining import common_dtype, concatenate
+from .reductions import all_, axis_of, sum_
+from .ufuncs import call
+
+
+def _in(value: Any, dtype: np.dtype[Any]) -> Any:
+    return constant(value, dtype) if is_number(value) else convert(as_array(value), dtype)
+
+
+def _kept_number(value: Any) -> Any:
+    return value if is_number(value) else as_array(value)
+
+
+@implements(np.where)
+def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+    if x is None or y is None:
+        unsupported("np.where with one argument", "its shape depends on values; give all three")
+    yes, no = _kept_number(x), _kept_number(y)
+    dtype = common_dtype([yes, no])
+    test = convert(as_array(condition), _dtypes.BOOL)
+    return select(test, _in(yes, dtype), _in(no, dtype))
+
+
+@implements(np.clip)
+def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None, dtype: Any = None) -> Any:  # noqa: A002
+    low, high = (a_min if min is None else min), (a_max if max is None else max)
+    x = as_array(a)
+    if low is None and high is None:
+        return x
+    kinds = [x, *[_kept_number(bound) for bound in (low, high) if bound is not None]]
+    common = common_dtype(kinds) if dtype is None else _dtypes.check(dtype)
+    try:
+        x = convert(x, common)
+        x = x if low is None else apply("max", x, _in(low, common))
+        return x if high is None else apply("min", x, _in(high, common))
+    except OverflowError as error:
+        fail(UserValueError, f"np.clip: {error}")
+
+
+@implements(np.round, np.around)
+def round_(a: Any, decimals: int = 0) -> Any:
+    x = as_array(a)
+    x = strong(x, x.dtype)
+    if not _dtypes.is_float(x.dtype):
+        if decimals >= 0:
+            return convert(x, _dtypes.FLOAT16) if x.dtype.kind == "b" else x
+        wide = convert(x, _dtypes.FLOAT64)
+        return convert(_round_to(wide, decimals), x.dtype)
+    return apply("round", x) if decimals == 0 else _round_to(x, decimals)
+
+
+def _round_to(x: Any, decimals: int) -> Any:
+    factor = constant(10.0 ** abs(decimals), x.dtype)
+    first, second = ("mul", "div") if decimals >= 0 else ("div", "mul")
+    return apply(second, apply("round", apply(first, x, factor)), factor)
+
+
+@implements(np.fix)
+def fix(x: Any) -> Any:
+    return call(np.trunc, x)
+
+
+@implements(np.nan_to_num)
+def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    array = as_array(x)
+    dtype = array.dtype
+    if not _dtypes.is_float(dtype):
+        return array
+    limits = np.finfo(dtype)
+    high = limits.max if posinf is None else posinf
+    low = limits.min if neginf is None else neginf
+    infinite = apply("is_inf", array)
+    positive = apply("gt", array, constant(0, dtype))
+    replaced = select(infinite, select(positive, constant(high, dtype), constant(low, dtype)), array)
+    return select(apply("is_nan", array), constant(nan, dtype), replaced)
+
+
+@implements(np.isclose)
+def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
+    distance = call(np.absolute, call(np.subtract, a, b))
+    allowed = call(np.add, atol, call(np.multiply, rtol, call(np.absolute, b)))
+    near = call(np.logical_and, call(np.less_equal, distance, allowed), call(np.isfinite, b))
+    result = call(np.logical_or, near, call(np.equal, a, b))
+    if equal_nan:
+        result = call(np.logical_or, result, call(np.logical_and, call(np.isnan, a), call(np.isnan, b)))
+    return result
+
+
+@implements(np.allclose)
+def allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
+    return all_(isclose(a, b, rtol, atol, equal_nan))
+
+
+@implements(np.array_equal)
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+    x, y = as_array(a1), as_array(a2)
+    if x.shape != y.shape:
+        return False
+    same = call(np.equal, x, y)
+    if equal_nan:
+        same = call(np.logical_or, same, call(np.logical_and, call(np.isnan, x), call(np.isnan, y)))
+    return all_(same)
+
+
+@implements(np.isposinf)
+def isposinf(x: Any) -> Any:
+    return call(np.equal, x, math.inf)
+
+
+@implements(np.isneginf)
+def isneginf(x: Any) -> Any:
+    return call(np.equal, x, -math.inf)
+
+
+@implements(np.real)
+def real(val: Any) -> Any:
+    return as_array(val)
+
+
+@implements(np.iscomplexobj)
+def iscomplexobj(x: Any) -> bool:
+    return False
+
+
+@implements(np.isrealobj)
+def isrealobj(x: Any) -> bool:
+    return True
+
+
+@implements(np.select)
+def select_(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    choices = [_kept_number(choice) for choice in choicelist]
+    dtype = common_dtype([*choices, _kept_number(default)])
+    result = _in(default, dtype)
+    for condition, choice in reversed(list(zip(condlist, choices, strict=True))):
+        result = select(convert(as_array(condition), _dtypes.BOOL), _in(choice, dtype), result)
+    return result
+
+
+@implements(np.diff)
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    x = as_array(a)
+    place = axis_of(x, axis)
+    if n < 0:
+        fail(UserValueError, f"np.diff: order must not be negative, but is {n}")
+    ends = [None if end is None else _edge(x, end, place) for end in (prepend, append)]
+    parts = [part for part in (ends[0], x, ends[1]) if part is not None]
+    x = concatenate(parts, place) if len(parts) > 1 else x
+    operation = np.not_equal if x.dtype.kind == "b" else np.subtract
+    for _ in range(n):
+        extent = x.shape[place]
+        x = call(operation, slice_axis(x, place, min(1, extent), extent), slice_axis(x, place, 0, max(extent - 1, 0)))
+    return x
+
+
+def _edge(x: Any, end: Any, axis: int) -> Any:
+    edge = as_array(end)
+    return edge if edge.ndim else broadcast(edge, [1 if i == axis else extent for i, extent in enumerate(x.shape)])
+
+
+@implements(np.ediff1d)
+def ediff1d(ary: Any) -> Any:
+    x = as_array(ary)
+    return diff(reshape(x, [x.size]))
+
+
+@implements(np.trapezoid)
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    values = as_array(y)
+    place = axis_of(values, axis)
+    extent = values.shape[place]
+    width = dx if x is None else diff(x, axis=-1 if as_array(x).ndim == 1 else place)
+    if x is not None and as_array(x).ndim == 1:
+        width = reshape(width, [width.size if i == place else 1 for i in range(values.ndim)])
+    pairs = call(np.add, slice_axis(values, place, 1, extent), slice_axis(values, place, 0, extent - 1))
+    return sum_(call(np.true_divide, call(np.multiply, width, pairs), 2.0), place)
+
+
+@implements(np.outer)
+def outer(a: Any, b: Any) -> Any:
+    x, y = as_array(a), as_array(b)
+    return call(np.multiply, reshape(x, [x.size, 1]), reshape(y, [1, y.size]))
+
+
+@implements(np.sinc)
+def sinc(x: Any) -> Any:
+    scaled = call(np.multiply, math.pi, x)
+    zero = call(np.equal, scaled, 0)
+    safe = where(zero, 1.0, scaled)
+    return where(zero, 1.0, call(np.true_divide, call(np.sin, safe), safe))
+
+
+@implements(np.linalg.norm)
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A002
+    from .reductions import max_, min_
+
+    array = as_array(x)
+    array = array if _dtypes.is_float(array.dtype) else convert(array, _dtypes.FLOAT64)
+    matrix = array.ndim == 2 and axis is None or isinstance(axis, tuple) and len(axis) == 2
+    if ord is None or (ord == 2 and not matrix) or (ord == "fro" and matrix):
+        return call(np.sqrt, sum_(call(np.multiply, array, array), axis, keepdims=keepdims))
+    if matrix or isinstance(ord, str):
+        unsupported(f"np.linalg.norm of matrices with ord={ord!r}", "use the Frobenius norm, or compute it outside")
+    size = call(np.absolute, array)
+    if ord == math.inf:
+        return max_(size, axis, keepdims)
+    if ord == -math.inf:
+        return min_(size, axis, keepdims)
+    if ord == 1:
+        return sum_(size, axis, keepdims=keepdims)
+    return call(np.power, sum_(call(np.power, size, ord), axis, keepdims=keepdims), 1.0 / ord)

@@ -1,0 +1,217 @@
+"""x[...], take, take_along_axis.
+
+Integers, slices, ellipsis and newaxis are views. Integer arrays gather: indices that are known are checked here, those that are
+computed are checked when the program runs. What has a shape that depends on values (boolean masks) is refused.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from .. import _dtypes
+from .._errors import Unsupported, UserIndexError, fail, unsupported
+from .._native import ArrayBase
+from .._ops import apply, as_array, broadcast, broadcast_shapes, constant, convert, iota, reshape, reverse, select, slice_
+from .._registry import implements
+from .reductions import axis_of
+
+
+def getitem(x: Any, key: Any) -> Any:
+    items = _expanded(x, key)
+    advanced = [i for i, item in enumerate(items) if isinstance(item, (ArrayBase, np.ndarray))]
+    if not advanced:
+        return _basic(x, items)
+    # First what is basic, with whole axes where arrays stand; then the arrays.
+    viewed = _basic(x, [slice(None) if i in advanced else item for i, item in enumerate(items)])
+    return _gather_axes(viewed, items, advanced)
+
+
+def _expanded(x: Any, key: Any) -> list[Any]:
+    """The key as a list with one item per axis (and newaxis where new ones are), each an int, slice, None or array."""
+    items = [_item(x, item) for item in (key if isinstance(key, tuple) else (key,))]
+    used = sum(item is not None and item is not Ellipsis for item in items)
+    if used > x.ndim:
+        fail(UserIndexError, f"too many indices for {x._type_text}: {used} were given")
+    ellipses = [i for i, item in enumerate(items) if item is Ellipsis]
+    if len(ellipses) > 1:
+        fail(UserIndexError, "an index can only have a single ellipsis ('...')")
+    at = ellipses[0] if ellipses else len(items)
+    return items[:at] + [slice(None)] * (x.ndim - used) + items[at + 1 :]
+
+
+def _item(x: Any, item: Any) -> Any:
+    if item is None or item is Ellipsis or isinstance(item, slice):
+        return item
+    if isinstance(item, (bool, np.bool_)):
+        unsupported("indexing with a bool", "use np.where with three arguments")
+    if isinstance(item, (int, np.integer)):
+        return operator.index(item)
+    if isinstance(item, (list, tuple, np.ndarray)):
+        item = np.asarray(item) if not isinstance(item, np.ndarray) else item
+        if item.size == 0 and not isinstance(item, ArrayBase) and item.dtype.kind == "f":
+            item = item.astype(np.int64)
+    if not isinstance(item, (np.ndarray, ArrayBase)):
+        fail(UserIndexError, f"a {type(item).__name__} is no index; integers, slices, ellipsis, None and integer arrays are")
+    if item.dtype.kind == "b":
+        fail(
+            Unsupported,
+            f"indexing {x._type_text} with a boolean mask is not supported, because the result's shape depends on "
+            "values: use np.where(mask, x, 0), or where= of a reduction",
+        )
+    if not _dtypes.is_integer(item.dtype):
+        fail(UserIndexError, f"arrays used as indices must be of integer type, not {item.dtype}")
+    return item
+
+
+def _basic(x: Any, items: list[Any]) -> Any:
+    """Integers, slices and newaxis: one slice, one reverse, one reshape."""
+    starts, limits, steps, reversed_axes = [], [], [], []
+    shape = []
+    axis = 0
+    for item in items:
+        if item is None:
+            shape.append(1)
+            continue
+        extent = x.shape[axis]
+        if isinstance(item, int):
+            if not -extent <= item < extent:
+                fail(UserIndexError, f"index {item} is out of bounds for axis {axis} with size {extent}")
+            starts.append(item % extent)
+            limits.append(item % extent + 1)
+            steps.append(1)
+        else:
+            start, limit, step, count = _forward(item, extent)
+            starts.append(start)
+            limits.append(limit)
+            steps.append(abs(step))
+            if step < 0:
+                reversed_axes.append(axis)
+            shape.append(count)
+        axis += 1
+    return reshape(reverse(slice_(x, starts, limits, steps), reversed_axes), shape)
+
+
+def _forward(item: slice, extent: int) -> tuple[int, int, int, int]:
+    """A slice as start <= limit, the step, and how many elements; a negative step's elements in ascending order."""
+    try:
+        start, stop, step = item.indices(extent)
+    except (TypeError, ValueError) as error:
+        fail(UserIndexError, f"{item}: {error}")
+    count = len(range(start, stop, step))
+    if count == 0:
+        return 0, 0, step, 0
+    last = start + (count - 1) * step
+    return min(start, last), max(start, last) + 1, step, count
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Integer arrays
+
+
+def _gather_axes(x: Any, items: list[Any], advanced: list[int]) -> Any:
+    """x[:, i, j, :] for integer arrays i, j that broadcast together. The items before have become axes of x."""
+    axes = []  # of x, in which arrays index
+    axis = 0
+    ints_between = False
+    for place, item in enumerate(items):
+        if place in advanced:
+            axes.append(axis)
+        elif isinstance(item, int):
+            ints_between = True
+            continue
+        axis += 1
+    if ints_between and len(items) > 1:
+        unsupported("mixing integers and integer arrays in one index", "index in two steps")
+    if axes != list(range(axes[0], axes[0] + len(axes))):
+        unsupported("integer arrays in axes that are not next to each other", "transpose first")
+    indices = [items[place] for place in advanced]
+    if len(indices) == 1:
+        return take(x, indices[0], axes[0])
+    return _gather_points(x, indices, axes[0])
+
+
+def _gather_points(x: Any, indices: list[Any], axis: int) -> Any:
+    """Several index arrays in neighbouring axes: one gather from those axes made one."""
+    shape = broadcast_shapes("index", [tuple(index.shape) for index in indices])
+    extents = x.shape[axis : axis + len(indices)]
+    merged = reshape(x, [*x.shape[:axis], int(np.prod(extents)), *x.shape[axis + len(indices) :]])
+    if all(isinstance(index, np.ndarray) for index in indices):
+        parts = [_known(index, extent, axis + i) for i, (index, extent) in enumerate(zip(indices, extents, strict=True))]
+        flat = np.ravel_multi_index(tuple(np.broadcast_to(part, shape) for part in parts), extents)
+        return apply("gather", merged, as_array(flat), axis=axis, mode="clamp")
+    place, valid = constant(0, _dtypes.INT64), constant(True, _dtypes.BOOL)
+    for index, extent in zip(indices, extents, strict=True):
+        wrapped, inside = _wrapped(as_array(index), extent)
+        place = apply("add", apply("mul", place, constant(extent, _dtypes.INT64)), wrapped)
+        valid = apply("bit_and", valid, inside)
+    place = select(valid, place, constant(-1, _dtypes.INT64))  # out of range in one axis is out of range
+    return apply("gather", merged, broadcast(place, shape), axis=axis, mode="check")
+
+
+def _known(index: np.ndarray, extent: int, axis: int) -> np.ndarray:
+    """Indices that are known, checked and made not negative."""
+    wrong = (index < -extent) | (index >= extent)
+    if wrong.any():
+        fail(UserIndexError, f"index {index[wrong].flat[0]} is out of bounds for axis {axis} with size {extent}")
+    return np.where(index < 0, index + extent, index).astype(np.int64)
+
+
+def _wrapped(index: Any, extent: int) -> tuple[Any, Any]:
+    """Computed indices with the negative ones counted from the end, and whether they are inside."""
+    index = convert(index, _dtypes.INT64)
+    zero, end = constant(0, _dtypes.INT64), constant(extent, _dtypes.INT64)
+    place = select(apply("lt", index, zero), apply("add", index, end), index)
+    return place, apply("bit_and", apply("ge", place, zero), apply("lt", place, end))
+
+
+@implements(np.take)
+def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
+    x = as_array(a)
+    if axis is None:
+        x, axis = reshape(x, [x.size]), 0
+    place = axis_of(x, axis)
+    extent = x.shape[place]
+    if not isinstance(indices, ArrayBase):
+        known = np.asarray(indices)
+        if known.size == 0:
+            known = known.astype(np.int64)
+        if not _dtypes.is_integer(known.dtype):
+            fail(UserIndexError, f"arrays used as indices must be of integer type, not {known.dtype}")
+        if mode == "wrap" and extent:
+            known = known % extent
+        elif mode == "clip":
+            known = np.clip(known, 0, max(extent - 1, 0))
+        return apply("gather", x, as_array(_known(known, extent, place)), axis=place, mode="clamp")
+    if not _dtypes.is_integer(indices.dtype):
+        fail(UserIndexError, f"arrays used as indices must be of integer type, not {indices.dtype}")
+    if mode == "clip":
+        return apply("gather", x, convert(indices, _dtypes.INT64), axis=place, mode="clamp")
+    if mode == "wrap":
+        index = apply("mod", convert(indices, _dtypes.INT64), constant(extent, _dtypes.INT64))
+        return apply("gather", x, index, axis=place, mode="clamp")
+    index = indices if indices.dtype.kind == "u" else _wrapped(indices, extent)[0]
+    return apply("gather", x, index, axis=place, mode="check")
+
+
+@implements(np.take_along_axis)
+def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
+    x = as_array(arr)
+    if axis is None:
+        x, axis = reshape(x, [x.size]), 0
+    index = as_array(indices)
+    place = axis_of(x, axis)
+    if index.ndim != x.ndim:
+        fail(UserIndexError, f"np.take_along_axis: {index._type_text} and {x._type_text} differ in the number of axes")
+    shape = [n if i == place else m for i, (n, m) in enumerate(zip(index.shape, x.shape, strict=True))]
+    flat, valid = _wrapped(index, x.shape[place])
+    stride = 1
+    total = constant(0, _dtypes.INT64)
+    for i in reversed(range(x.ndim)):
+        position = flat if i == place else iota(shape, i, _dtypes.INT64)
+        total = apply("add", total, apply("mul", position, constant(stride, _dtypes.INT64)))
+        stride *= x.shape[i]
+    total = select(valid, total, constant(-1, _dtypes.INT64))
+    return apply("gather", reshape(x, [x.size]), broadcast(total, shape), axis=0, mode="check")

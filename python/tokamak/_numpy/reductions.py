@@ -1,0 +1,369 @@
+"""Sums, extremes, means, and their running forms, with NumPy's dtypes, order of operations and keywords."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+from .. import _dtypes
+from .._errors import UserTypeError, UserValueError, fail, make, user_line
+from .._ops import apply, as_array, broadcast, constant, convert, full, reshape, select, strong
+from .._registry import implements
+from . import ufuncs
+
+DType = np.dtype[Any]
+
+
+def axes_of(x: Any, axis: Any) -> tuple[int, ...]:
+    """Sorted, not negative. NumPy's AxisError, at the user's line, when there is no such axis."""
+    if axis is None:
+        return tuple(range(x.ndim))
+    try:
+        return tuple(sorted(normalize_axis_tuple(axis, x.ndim)))
+    except ValueError as error:
+        raise _located(error) from None
+
+
+def axis_of(x: Any, axis: Any) -> int:
+    try:
+        return normalize_axis_index(axis, x.ndim)
+    except ValueError as error:
+        raise _located(error) from None
+
+
+def _located(error: ValueError) -> ValueError:
+    located = make(UserValueError, str(error), user_line())
+    kind = type("AxisError", (UserValueError, np.exceptions.AxisError), {}) if isinstance(error, np.exceptions.AxisError) else None
+    if kind is None:
+        return located
+    again = kind(str(located))
+    again.where = located.where
+    return again
+
+
+def _kept(x: Any, result: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    if not keepdims:
+        return result
+    return reshape(result, [1 if i in axes else n for i, n in enumerate(x.shape)])
+
+
+def _masked(x: Any, where: Any, neutral: Any) -> Any:
+    """x where `where` holds, the neutral element elsewhere."""
+    if where is True:
+        return x
+    condition = convert(as_array(where), _dtypes.BOOL)
+    shape = np.broadcast_shapes(x.shape, condition.shape)
+    return select(condition, broadcast(x, shape), constant(neutral, x.dtype))
+
+
+def _sum_dtype(x: Any, dtype: Any) -> DType:
+    if dtype is not None:
+        return _dtypes.check(dtype)
+    if x.dtype.kind in "bi":
+        return _dtypes.INT64
+    return _dtypes.UINT64 if x.dtype.kind == "u" else x.dtype
+
+
+def _strong(a: Any) -> Any:
+    x = as_array(a)
+    return x if x._weak is None else strong(x, x.dtype)
+
+
+def _fold(op: str, a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any, neutral: int) -> Any:
+    x = _strong(a)
+    x = convert(x, _sum_dtype(x, dtype))
+    x = _masked(x, where, neutral)
+    axes = axes_of(x, axis)
+    if x.dtype.kind == "b":
+        result = apply("reduce_any" if op == "reduce_sum" else "reduce_all", x, axes=axes)
+    else:
+        result = apply(op, x, axes=axes)
+    if initial is not None and initial != neutral:
+        combine = np.add if op == "reduce_sum" else np.multiply
+        result = ufuncs.call(combine, constant(initial, x.dtype), result)
+    return _kept(x, result, axes, keepdims)
+
+
+@implements(np.sum)
+def sum_(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
+    return _fold("reduce_sum", a, axis, dtype, keepdims, initial, where, 0)
+
+
+@implements(np.prod)
+def prod(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
+    return _fold("reduce_prod", a, axis, dtype, keepdims, initial, where, 1)
+
+
+def _lowest(dtype: DType) -> Any:
+    if dtype.kind == "b":
+        return False
+    return -math.inf if _dtypes.is_float(dtype) else np.iinfo(dtype).min
+
+
+def _highest(dtype: DType) -> Any:
+    if dtype.kind == "b":
+        return True
+    return math.inf if _dtypes.is_float(dtype) else np.iinfo(dtype).max
+
+
+def _extreme(name: str, a: Any, axis: Any, keepdims: bool, initial: Any, where: Any, dtype: Any) -> Any:
+    x = _strong(a)
+    if dtype is not None:
+        x = convert(x, _dtypes.check(dtype))
+    axes = axes_of(x, axis)
+    if where is not True:
+        if initial is None:
+            fail(UserValueError, f"np.{name}: where= needs initial=, because nothing may be left to compare")
+        x = _masked(x, where, _lowest(x.dtype) if name == "max" else _highest(x.dtype))
+    empty = any(x.shape[i] == 0 for i in axes)
+    kept = [n for i, n in enumerate(x.shape) if i not in axes]
+    if empty and initial is not None:
+        result = full(kept, initial, x.dtype)
+    else:
+        result = apply(f"reduce_{name}", x, axes=axes)
+        if initial is not None:
+            result = apply(name, result, constant(initial, x.dtype))
+    return _kept(x, result, axes, keepdims)
+
+
+@implements(np.max, np.amax)
+def max_(a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True, dtype: Any = None) -> Any:
+    return _extreme("max", a, axis, keepdims, initial, where, dtype)
+
+
+@implements(np.min, np.amin)
+def min_(a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True, dtype: Any = None) -> Any:
+    return _extreme("min", a, axis, keepdims, initial, where, dtype)
+
+
+@implements(np.ptp)
+def ptp(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    return ufuncs.call(np.subtract, max_(a, axis, keepdims), min_(a, axis, keepdims))
+
+
+def _truth(op: str, a: Any, axis: Any, keepdims: bool, where: Any) -> Any:
+    x = convert(_strong(a), _dtypes.BOOL)
+    x = _masked(x, where, op == "reduce_all")
+    axes = axes_of(x, axis)
+    return _kept(x, apply(op, x, axes=axes), axes, keepdims)
+
+
+@implements(np.any)
+def any_(a: Any, axis: Any = None, keepdims: bool = False, where: Any = True, dtype: Any = None) -> Any:
+    return _truth("reduce_any", a, axis, keepdims, where)
+
+
+@implements(np.all)
+def all_(a: Any, axis: Any = None, keepdims: bool = False, where: Any = True, dtype: Any = None) -> Any:
+    return _truth("reduce_all", a, axis, keepdims, where)
+
+
+@implements(np.count_nonzero)
+def count_nonzero(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    return sum_(convert(as_array(a), _dtypes.BOOL), axis, keepdims=keepdims)
+
+
+def _arg(op: str, a: Any, axis: Any, keepdims: bool) -> Any:
+    x = _strong(a)
+    if axis is None:
+        result = apply(op, reshape(x, [x.size]), axis=0)
+        return reshape(result, [1] * x.ndim) if keepdims else result
+    place = axis_of(x, axis)
+    return _kept(x, apply(op, x, axis=place), (place,), keepdims)
+
+
+@implements(np.argmax)
+def argmax(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    return _arg("argmax", a, axis, keepdims)
+
+
+@implements(np.argmin)
+def argmin(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    return _arg("argmin", a, axis, keepdims)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Means
+
+
+def _count(x: Any, axes: tuple[int, ...], where: Any) -> Any:
+    """How many elements each mean is of: a number, or an Array when a mask decides."""
+    if where is True:
+        return math.prod(x.shape[i] for i in axes)
+    mask = broadcast(convert(as_array(where), _dtypes.BOOL), x.shape)
+    return sum_(mask, axes, keepdims=True)
+
+
+def _divided(total: Any, count: Any) -> Any:
+    """total / count. NumPy divides in f64 and rounds to the dtype of the total, which is the same where the dtype
+    holds the count."""
+    dtype = total.dtype
+    if not isinstance(count, int):
+        wide = ufuncs.call(np.true_divide, convert(total, _dtypes.FLOAT64), reshape_like(count, total))
+        return convert(wide, dtype)
+    if dtype == _dtypes.FLOAT64 or (dtype == _dtypes.FLOAT32 and count <= 1 << 24):
+        return apply("div", total, constant(count, dtype))
+    wide = apply("div", convert(total, _dtypes.FLOAT64), constant(count, _dtypes.FLOAT64))
+    return convert(wide, dtype)
+
+
+def reshape_like(x: Any, y: Any) -> Any:
+    return reshape(x, y.shape) if x.size == y.size else x
+
+
+def _mean_dtype(x: Any, dtype: Any) -> tuple[DType, DType]:
+    """What means are computed in, and what they are given in."""
+    if dtype is not None:
+        asked = _dtypes.check(dtype)
+        return asked, asked
+    if x.dtype == _dtypes.FLOAT16:
+        return _dtypes.FLOAT32, _dtypes.FLOAT16
+    return (x.dtype, x.dtype) if _dtypes.is_float(x.dtype) else (_dtypes.FLOAT64, _dtypes.FLOAT64)
+
+
+@implements(np.mean)
+def mean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, where: Any = True) -> Any:
+    x = _strong(a)
+    compute, result = _mean_dtype(x, dtype)
+    axes = axes_of(x, axis)
+    total = sum_(x, axes, compute, True, where=where)
+    quotient = convert(_divided(total, _count(x, axes, where)), result)
+    return quotient if keepdims else reshape(quotient, [n for i, n in enumerate(x.shape) if i not in axes])
+
+
+@implements(np.var)
+def var(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    ddof: int = 0,
+    keepdims: bool = False,
+    where: Any = True,
+    mean: Any = None,
+    correction: Any = None,
+) -> Any:
+    x = _strong(a)
+    compute, result = _mean_dtype(x, dtype)
+    axes = axes_of(x, axis)
+    count = _count(x, axes, where)
+    ddof = ddof if correction is None else correction
+    center = _divided(sum_(x, axes, compute, True, where=where), count) if mean is None else as_array(mean)
+    distance = ufuncs.call(np.subtract, x, center)
+    squares = sum_(ufuncs.call(np.multiply, distance, distance), axes, compute, True, where=where)
+    if isinstance(count, int):
+        left: Any = builtins.max(count - ddof, 0)
+        left = left if isinstance(left, int) else as_array(left)
+    else:
+        left = ufuncs.call(np.maximum, ufuncs.call(np.subtract, count, ddof), 0)
+    spread = convert(_divided(squares, left), result)
+    return spread if keepdims else reshape(spread, [n for i, n in enumerate(x.shape) if i not in axes])
+
+
+@implements(np.std)
+def std(a: Any, *args: Any, **kwargs: Any) -> Any:
+    return ufuncs.call(np.sqrt, var(a, *args, **kwargs))
+
+
+@implements(np.average)
+def average(a: Any, axis: Any = None, weights: Any = None, keepdims: bool = False) -> Any:
+    if weights is None:
+        return mean(a, axis, keepdims=keepdims)
+    x, w = _strong(a), _strong(weights)
+    if w.shape != x.shape:
+        place = axis_of(x, axis)
+        if w.ndim != 1 or w.shape[0] != x.shape[place]:
+            fail(UserValueError, f"np.average: weights {w.shape} do not fit {x.shape} along axis {axis}")
+        w = reshape(w, [w.shape[0] if i == place else 1 for i in range(x.ndim)])
+    dtype = np.result_type(x.dtype, w.dtype) if _dtypes.is_float(x.dtype) else np.result_type(x.dtype, w.dtype, "f8")
+    w = broadcast(convert(w, dtype), x.shape)
+    total = sum_(ufuncs.call(np.multiply, x, w), axis, dtype, keepdims)
+    return ufuncs.call(np.true_divide, total, sum_(w, axis, dtype, keepdims))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Running forms
+
+
+def _running(op: str, a: Any, axis: Any, dtype: DType | None) -> Any:
+    x = _strong(a)
+    if dtype is not None:
+        x = convert(x, dtype)
+    if axis is None:
+        return apply(op, reshape(x, [x.size]), axis=0)
+    return apply(op, x, axis=axis_of(x, axis))
+
+
+@implements(np.cumsum)
+def cumsum(a: Any, axis: Any = None, dtype: Any = None) -> Any:
+    return _running("cumsum", a, axis, _sum_dtype(as_array(a), dtype))
+
+
+@implements(np.cumprod)
+def cumprod(a: Any, axis: Any = None, dtype: Any = None) -> Any:
+    return _running("cumprod", a, axis, _sum_dtype(as_array(a), dtype))
+
+
+def cummax(a: Any, axis: Any = None, dtype: Any = None) -> Any:
+    return _running("cummax", a, axis, None if dtype is None else _dtypes.check(dtype))
+
+
+def cummin(a: Any, axis: Any = None, dtype: Any = None) -> Any:
+    return _running("cummin", a, axis, None if dtype is None else _dtypes.check(dtype))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Without the NaNs
+
+
+def _without_nan(a: Any, neutral: Any) -> tuple[Any, Any]:
+    """The array with NaNs replaced, and where they were; None when there can be none."""
+    x = _strong(a)
+    if not _dtypes.is_float(x.dtype):
+        return x, None
+    missing = apply("is_nan", x)
+    return select(missing, constant(neutral, x.dtype), x), missing
+
+
+@implements(np.nansum)
+def nansum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    return sum_(_without_nan(a, 0)[0], axis, dtype, keepdims)
+
+
+@implements(np.nanprod)
+def nanprod(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    return prod(_without_nan(a, 1)[0], axis, dtype, keepdims)
+
+
+@implements(np.nanmean)
+def nanmean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    x, missing = _without_nan(a, 0)
+    return mean(x, axis, dtype, keepdims, where=True if missing is None else apply("bit_not", missing))
+
+
+def _nan_extreme(name: str, a: Any, axis: Any, keepdims: bool) -> Any:
+    x = _strong(a)
+    neutral = (_lowest if name == "max" else _highest)(x.dtype)
+    filled, missing = _without_nan(x, neutral)
+    found = _extreme(name, filled, axis, keepdims, None, True, None)
+    if missing is None:
+        return found
+    return select(all_(missing, axis, keepdims), constant(math.nan, x.dtype), found)
+
+
+@implements(np.nanmax)
+def nanmax(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    return _nan_extreme("max", a, axis, keepdims)
+
+
+@implements(np.nanmin)
+def nanmin(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    return _nan_extreme("min", a, axis, keepdims)
+
+
+def check_no_order(what: str, order: str) -> None:
+    if order not in ("C", "K", "A"):
+        fail(UserTypeError, f"{what}: only order='C' is supported, not {order!r}")

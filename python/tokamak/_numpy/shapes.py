@@ -1,0 +1,242 @@
+"""Functions that move elements without computing: reshapes, transposes, flips, rolls."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._errors import UserValueError, fail, unsupported
+from .._ops import as_array, broadcast as broadcast_op
+from .._ops import broadcast_shapes, check_shape, reverse, slice_axis
+from .._ops import reshape as reshape_op
+from .._ops import transpose as transpose_op
+from .._registry import implements
+from .reductions import axes_of, axis_of
+
+
+def shape_of(shape: Any) -> list[int]:
+    """A shape as users give it: a number, or numbers."""
+    return [operator.index(shape)] if np.ndim(shape) == 0 else [operator.index(n) for n in shape]
+
+
+@implements(np.reshape)
+def reshape(a: Any, shape: Any = None, order: str = "C", *, copy: bool | None = None) -> Any:
+    x = as_array(a)
+    if order not in ("C", "A"):
+        unsupported(f"np.reshape with order={order!r}", "transpose before and after instead")
+    wanted = shape_of(shape)
+    if wanted.count(-1) > 1:
+        fail(UserValueError, f"np.reshape: only one extent of {tuple(wanted)} can be -1")
+    if -1 in wanted:
+        rest = -math.prod(wanted)
+        if rest == 0 or x.size % rest:
+            fail(UserValueError, f"np.reshape: {x._type_text} does not fit {tuple(wanted)}")
+        wanted[wanted.index(-1)] = x.size // rest
+    check_shape(wanted)
+    return reshape_op(x, wanted)
+
+
+@implements(np.ravel)
+def ravel(a: Any, order: str = "C") -> Any:
+    x = as_array(a)
+    if order not in ("C", "A", "K"):
+        unsupported(f"np.ravel with order={order!r}", "ravel the transpose instead")
+    return reshape_op(x, [x.size])
+
+
+@implements(np.transpose, np.permute_dims)
+def transpose(a: Any, axes: Any = None) -> Any:
+    x = as_array(a)
+    if axes is None:
+        return transpose_op(x, range(x.ndim)[::-1])
+    order = [axis_of(x, axis) for axis in axes]
+    if sorted(order) != list(range(x.ndim)):
+        fail(UserValueError, f"np.transpose: axes {tuple(axes)} do not match {x._type_text}")
+    return transpose_op(x, order)
+
+
+@implements(np.matrix_transpose)
+def matrix_transpose(x: Any) -> Any:
+    return swapaxes(x, -1, -2)
+
+
+@implements(np.swapaxes)
+def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+    x = as_array(a)
+    first, second = axis_of(x, axis1), axis_of(x, axis2)
+    order = list(range(x.ndim))
+    order[first], order[second] = order[second], order[first]
+    return transpose_op(x, order)
+
+
+@implements(np.moveaxis)
+def moveaxis(a: Any, source: Any, destination: Any) -> Any:
+    x = as_array(a)
+    sources = [axis_of(x, axis) for axis in shape_of(source)]
+    destinations = [axis_of(x, axis) for axis in shape_of(destination)]
+    if len(sources) != len(destinations):
+        fail(UserValueError, "np.moveaxis: source and destination differ in length")
+    order = [axis for axis in range(x.ndim) if axis not in sources]
+    for to, axis in sorted(zip(destinations, sources, strict=True)):
+        order.insert(to, axis)
+    return transpose_op(x, order)
+
+
+@implements(np.squeeze)
+def squeeze(a: Any, axis: Any = None) -> Any:
+    x = as_array(a)
+    axes = axes_of(x, axis) if axis is not None else tuple(i for i, n in enumerate(x.shape) if n == 1)
+    for i in axes:
+        if x.shape[i] != 1:
+            fail(UserValueError, f"np.squeeze: axis {i} of {x._type_text} is not 1")
+    return reshape_op(x, [n for i, n in enumerate(x.shape) if i not in axes])
+
+
+@implements(np.expand_dims)
+def expand_dims(a: Any, axis: Any) -> Any:
+    x = as_array(a)
+    new = shape_of(axis)
+    places = sorted(i + x.ndim + len(new) if i < 0 else i for i in new)
+    if len(set(places)) != len(places) or any(not 0 <= i < x.ndim + len(new) for i in places):
+        fail(UserValueError, f"np.expand_dims: axis {axis} is out of range for {x._type_text}")
+    shape = list(x.shape)
+    for i in places:
+        shape.insert(i, 1)
+    return reshape_op(x, shape)
+
+
+def append_axes(a: Any, count: int) -> Any:
+    x = as_array(a)
+    return reshape_op(x, [*x.shape, *[1] * count])
+
+
+@implements(np.broadcast_to)
+def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
+    wanted = shape_of(shape)
+    check_shape(wanted)
+    return broadcast_op(as_array(array), wanted)
+
+
+@implements(np.broadcast_arrays)
+def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
+    arrays = [as_array(a) for a in args]
+    shape = broadcast_shapes("np.broadcast_arrays", [x.shape for x in arrays])
+    return tuple(broadcast_op(x, shape) for x in arrays)
+
+
+def _each(function: Any, arrays: Sequence[Any]) -> Any:
+    results = tuple(function(as_array(a)) for a in arrays)
+    return results[0] if len(results) == 1 else results
+
+
+@implements(np.atleast_1d)
+def atleast_1d(*arys: Any) -> Any:
+    return _each(lambda x: x if x.ndim >= 1 else reshape_op(x, [1]), arys)
+
+
+@implements(np.atleast_2d)
+def atleast_2d(*arys: Any) -> Any:
+    return _each(lambda x: x if x.ndim >= 2 else reshape_op(x, [1, x.size]), arys)
+
+
+@implements(np.atleast_3d)
+def atleast_3d(*arys: Any) -> Any:
+    def widen(x: Any) -> Any:
+        if x.ndim >= 3:
+            return x
+        return reshape_op(x, [*x.shape, 1] if x.ndim == 2 else [1, x.size, 1])
+
+    return _each(widen, arys)
+
+
+@implements(np.flip)
+def flip(m: Any, axis: Any = None) -> Any:
+    x = as_array(m)
+    return reverse(x, axes_of(x, axis))
+
+
+@implements(np.fliplr)
+def fliplr(m: Any) -> Any:
+    return flip(m, 1)
+
+
+@implements(np.flipud)
+def flipud(m: Any) -> Any:
+    return flip(m, 0)
+
+
+@implements(np.rot90)
+def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
+    x = as_array(m)
+    first, second = axis_of(x, axes[0]), axis_of(x, axes[1])
+    turns = k % 4
+    if turns == 2:
+        return reverse(x, (first, second))
+    if turns == 1:
+        return swapaxes(reverse(x, (second,)), first, second)
+    return reverse(swapaxes(x, first, second), (second,)) if turns == 3 else x
+
+
+@implements(np.roll)
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    from .joining import concatenate
+
+    x = as_array(a)
+    if axis is None:
+        return reshape_op(roll(reshape_op(x, [x.size]), shift, 0), x.shape)
+    shifts, axes = np.broadcast_arrays(shift, axis)
+    for amount, where in zip(shifts.ravel().tolist(), axes.ravel().tolist(), strict=True):
+        place = axis_of(x, where)
+        extent = x.shape[place]
+        cut = -amount % extent if extent else 0
+        if cut:
+            x = concatenate([slice_axis(x, place, cut, extent), slice_axis(x, place, 0, cut)], place)
+    return x
+
+
+@implements(np.tile)
+def tile(A: Any, reps: Any) -> Any:  # noqa: N803 - NumPy's name
+    x = as_array(A)
+    counts = shape_of(reps)
+    rank = max(len(counts), x.ndim)
+    counts = [1] * (rank - len(counts)) + counts
+    shape = [1] * (rank - x.ndim) + list(x.shape)
+    apart = [n for pair in zip(counts, shape, strict=True) for n in pair]
+    ones = [n for extent in shape for n in (1, extent)]
+    return reshape_op(broadcast_op(reshape_op(x, ones), apart), [c * n for c, n in zip(counts, shape, strict=True)])
+
+
+@implements(np.repeat)
+def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
+    x = as_array(a)
+    if axis is None:
+        x, axis = reshape_op(x, [x.size]), 0
+    place = axis_of(x, axis)
+    if np.ndim(repeats) != 0:
+        from .indexing import take
+
+        return take(x, np.repeat(np.arange(x.shape[place]), np.asarray(repeats)), place)
+    count = operator.index(repeats)
+    before, after = x.shape[: place + 1], x.shape[place + 1 :]
+    wide = broadcast_op(reshape_op(x, [*before, 1, *after]), [*before, count, *after])
+    return reshape_op(wide, [*before[:-1], before[-1] * count, *after])
+
+
+@implements(np.shape)
+def shape(a: Any) -> tuple[int, ...]:
+    return as_array(a).shape
+
+
+@implements(np.ndim)
+def ndim(a: Any) -> int:
+    return as_array(a).ndim
+
+
+@implements(np.size)
+def size(a: Any, axis: Any = None) -> int:
+    x = as_array(a)
+    return x.size if axis is None else math.prod(x.shape[i] for i in axes_of(x, axis))

@@ -1,0 +1,330 @@
+"""NumPy's ufuncs for Arrays.
+
+NumPy itself decides the dtypes (`ufunc.resolve_dtypes`), so that its rules are exactly the ones we have. A rule here takes
+operands of the dtypes of NumPy's inner loop; what it gives is converted to the loop's result dtype.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _dtypes
+from .._errors import UserTypeError, UserValueError, fail, unsupported
+from .._native import ArrayBase
+from .._ops import apply, as_array, constant, convert, full, is_number, select
+from .._registry import TABLE, implements, name_of, remedy_for
+
+Rule = Callable[..., Any]
+DType = np.dtype[Any]
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The table
+
+#: ufuncs that are one primitive on the dtypes of their loops
+PRIMITIVES: dict[str, Sequence[np.ufunc]] = {
+    "neg": [np.negative],
+    "abs": [np.absolute, np.fabs],
+    "sign": [np.sign],
+    "floor": [np.floor],
+    "ceil": [np.ceil],
+    "trunc": [np.trunc],
+    "round": [np.rint],
+    "sqrt": [np.sqrt],
+    "cbrt": [np.cbrt],
+    "exp": [np.exp],
+    "exp2": [np.exp2],
+    "expm1": [np.expm1],
+    "log": [np.log],
+    "log2": [np.log2],
+    "log10": [np.log10],
+    "log1p": [np.log1p],
+    "sin": [np.sin],
+    "cos": [np.cos],
+    "tan": [np.tan],
+    "asin": [np.arcsin],
+    "acos": [np.arccos],
+    "atan": [np.arctan],
+    "sinh": [np.sinh],
+    "cosh": [np.cosh],
+    "tanh": [np.tanh],
+    "asinh": [np.arcsinh],
+    "acosh": [np.arccosh],
+    "atanh": [np.arctanh],
+    "is_nan": [np.isnan],
+    "is_inf": [np.isinf],
+    "is_finite": [np.isfinite],
+    "sign_bit": [np.signbit],
+    "bit_not": [np.invert, np.logical_not],
+    "popcount": [np.bitwise_count],
+    "sub": [np.subtract],
+    "div": [np.true_divide],
+    "floor_div": [np.floor_divide],
+    "mod": [np.remainder],
+    "fmod": [np.fmod],
+    "max": [np.maximum],
+    "min": [np.minimum],
+    "atan2": [np.arctan2],
+    "hypot": [np.hypot],
+    "copysign": [np.copysign],
+    "nextafter": [np.nextafter],
+    "bit_and": [np.bitwise_and, np.logical_and],
+    "bit_or": [np.bitwise_or, np.logical_or],
+    "bit_xor": [np.bitwise_xor, np.logical_xor],
+    "shift_left": [np.left_shift],
+    "shift_right": [np.right_shift],
+}
+
+
+def _primitive(op: str) -> Rule:
+    return lambda *operands: apply(op, *operands)
+
+
+for _op, _ufuncs in PRIMITIVES.items():
+    implements(*_ufuncs)(_primitive(_op))
+
+
+@implements(np.add)
+def add(x: Any, y: Any) -> Any:
+    return apply("bit_or" if x.dtype.kind == "b" else "add", x, y)
+
+
+@implements(np.multiply)
+def multiply(x: Any, y: Any) -> Any:
+    return apply("bit_and" if x.dtype.kind == "b" else "mul", x, y)
+
+
+@implements(np.square)
+def square(x: Any) -> Any:
+    return apply("mul", x, x)
+
+
+@implements(np.positive, np.conjugate)
+def identity(x: Any) -> Any:
+    return x
+
+
+@implements(np.reciprocal)
+def reciprocal(x: Any) -> Any:
+    one = constant(1, x.dtype)
+    if _dtypes.is_float(x.dtype):
+        return apply("div", one, x)
+    result = select(apply("eq", x, one), one, constant(0, x.dtype))
+    if x.dtype.kind == "i":
+        result = select(apply("eq", x, constant(-1, x.dtype)), constant(-1, x.dtype), result)
+    return result
+
+
+@implements(np.power)
+def power(x: Any, y: Any) -> Any:
+    return apply("pow", x, y)
+
+
+@implements(np.float_power)
+def float_power(x: Any, y: Any) -> Any:
+    return apply("pow", x, y)
+
+
+@implements(np.fmax)
+def fmax(x: Any, y: Any) -> Any:
+    return select(apply("bit_or", apply("ge", x, y), apply("is_nan", y)), x, y)
+
+
+@implements(np.fmin)
+def fmin(x: Any, y: Any) -> Any:
+    return select(apply("bit_or", apply("le", x, y), apply("is_nan", y)), x, y)
+
+
+@implements(np.heaviside)
+def heaviside(x: Any, at_zero: Any) -> Any:
+    zero = constant(0, x.dtype)
+    steps = select(apply("lt", x, zero), zero, constant(1, x.dtype))
+    return select(apply("is_nan", x), x, select(apply("eq", x, zero), at_zero, steps))
+
+
+def _scaled(numerator: float, denominator: float) -> Rule:
+    """x * (numerator / denominator), the constant rounded as NumPy rounds it: in f32 at least."""
+
+    def rule(x: Any) -> Any:
+        wide = _dtypes.FLOAT64 if x.dtype == _dtypes.FLOAT64 else _dtypes.FLOAT32
+        factor = wide.type(numerator) / wide.type(denominator)
+        return apply("mul", convert(x, wide), constant(factor, wide))
+
+    return rule
+
+
+implements(np.deg2rad, np.radians)(_scaled(math.pi, 180.0))
+implements(np.rad2deg, np.degrees)(_scaled(180.0, math.pi))
+
+
+def _log_of_sum(exp: str, log2_e: float, doubled: float) -> Rule:
+    """log(exp(x) + exp(y)) without overflow; `doubled` is the logarithm of 2 in the base."""
+
+    def rule(x: Any, y: Any) -> Any:
+        wide = _dtypes.FLOAT64 if x.dtype == _dtypes.FLOAT64 else _dtypes.FLOAT32
+        x, y = convert(x, wide), convert(y, wide)
+        distance = apply("neg", apply("abs", apply("sub", x, y)))
+        tail = apply("log1p", apply(exp, distance))
+        if log2_e != 1.0:
+            tail = apply("mul", tail, constant(log2_e, wide))
+        equal = apply("add", x, constant(doubled, wide))  # also where both are the same infinity
+        return select(apply("eq", x, y), equal, apply("add", apply("max", x, y), tail))
+
+    return rule
+
+
+implements(np.logaddexp)(_log_of_sum("exp", 1.0, math.log(2.0)))
+implements(np.logaddexp2)(_log_of_sum("exp2", math.log2(math.e), 1.0))
+
+
+@implements(np.spacing)
+def spacing(x: Any) -> Any:
+    away = apply("copysign", constant(math.inf, x.dtype), x)
+    return apply("sub", apply("nextafter", x, away), x)
+
+
+@implements(np.divmod)
+def divmod_(x: Any, y: Any) -> Any:
+    return apply("floor_div", x, y), apply("mod", x, y)
+
+
+@implements(np.modf)
+def modf(x: Any) -> Any:
+    whole = apply("trunc", x)
+    rest = select(apply("is_inf", x), constant(0, x.dtype), apply("sub", x, whole))
+    return apply("copysign", rest, x), whole
+
+
+# Comparisons of i64 with u64 have loops of their own in NumPy: they are right for all values.
+_COMPARISONS = {
+    np.equal: "eq",
+    np.not_equal: "ne",
+    np.less: "lt",
+    np.less_equal: "le",
+    np.greater: "gt",
+    np.greater_equal: "ge",
+}
+_MIRRORED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+
+
+def _compare_mixed(op: str, signed: Any, unsigned: Any) -> Any:
+    """signed `op` unsigned: a negative number is below all others."""
+    negative = apply("lt", signed, constant(0, signed.dtype))
+    same = apply(op, apply("convert", signed, dtype=_dtypes.UINT64), unsigned)
+    return select(negative, constant(op in ("lt", "le", "ne"), _dtypes.BOOL), same)
+
+
+def _comparison(op: str) -> Rule:
+    def rule(x: Any, y: Any) -> Any:
+        if x.dtype == y.dtype:
+            return apply(op, x, y)
+        if x.dtype.kind == "i":
+            return _compare_mixed(op, x, y)
+        return _compare_mixed(_MIRRORED[op], y, x)
+
+    return rule
+
+
+for _ufunc, _op in _COMPARISONS.items():
+    implements(_ufunc)(_comparison(_op))
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Calling one
+
+Loop = tuple[DType, ...]
+_loops: dict[Any, Loop] = {}
+
+
+def _kind_of(operand: Any) -> Any:
+    """What resolve_dtypes takes for an operand: a dtype, or the type of a Python number."""
+    if is_number(operand):
+        return _dtypes.BOOL if type(operand) is bool else type(operand)
+    if isinstance(operand, ArrayBase) and operand._weak in (int, float):
+        return operand._weak
+    return operand.dtype
+
+
+def _loop_of(ufunc: np.ufunc, operands: Sequence[Any], dtype: DType | None) -> Loop:
+    kinds = tuple(_kind_of(operand) for operand in operands)
+    key = (ufunc, kinds, dtype)
+    loop = _loops.get(key)
+    if loop is None:
+        loop = _loops[key] = _resolve(ufunc, kinds, dtype)
+    return loop
+
+
+def _resolve(ufunc: np.ufunc, kinds: tuple[Any, ...], dtype: DType | None) -> Loop:
+    options = {} if dtype is None else {"signature": (None,) * ufunc.nin + (dtype,) * ufunc.nout}
+    try:
+        loop = ufunc.resolve_dtypes(kinds + (None,) * ufunc.nout, casting="same_kind", **options)
+    except TypeError as error:
+        names = ", ".join(kind.__name__ if isinstance(kind, type) else str(kind) for kind in kinds)
+        fail(UserTypeError, f"{name_of(ufunc)}({names}): {error}")
+    for one in loop:
+        _dtypes.check(one)
+    return loop
+
+
+def _operand(value: Any) -> Any:
+    """An operand before its dtype is known: an Array, or one of Python's numbers."""
+    return value if is_number(value) else as_array(value)
+
+
+def _in_dtype(operand: Any, dtype: DType, ufunc: np.ufunc) -> Any:
+    if not is_number(operand):
+        return convert(operand, dtype)
+    try:
+        return constant(operand, dtype)
+    except OverflowError as error:
+        fail(UserValueError, f"{name_of(ufunc)}: {error}")
+
+
+def call(ufunc: np.ufunc, *inputs: Any, dtype: Any = None) -> Any:
+    """`ufunc(*inputs)`: an Array, or a tuple of them."""
+    rule = TABLE.get(ufunc)
+    if rule is None:
+        unsupported(name_of(ufunc), remedy_for(ufunc))
+    operands = [_operand(value) for value in inputs]
+    if ufunc in _COMPARISONS and (decided := _decided_comparison(ufunc, operands)) is not None:
+        return decided
+    if ufunc is np.power and (shorter := _shorter_power(operands, dtype)) is not None:
+        return shorter
+    loop = _loop_of(ufunc, operands, None if dtype is None else _dtypes.check(dtype))
+    converted = [_in_dtype(operand, loop[i], ufunc) for i, operand in enumerate(operands)]
+    result = rule(*converted)
+    if isinstance(result, tuple):
+        return tuple(convert(part, loop[ufunc.nin + i]) for i, part in enumerate(result))
+    return convert(result, loop[ufunc.nin])
+
+
+def _decided_comparison(ufunc: np.ufunc, operands: list[Any]) -> Any:
+    """The comparison of an integer array with a Python integer that its dtype cannot hold."""
+    for position in (0, 1):
+        number, other = operands[position], operands[1 - position]
+        if type(number) is not int or is_number(other) or not _dtypes.is_integer(other.dtype):
+            continue
+        limits = np.iinfo(other.dtype)
+        if limits.min <= number <= limits.max:
+            continue
+        side = 1 if number > limits.max else -1  # where the number lies, seen from every element
+        answer = ufunc(side, 0) if position == 0 else ufunc(0, side)
+        return full(other.shape, bool(answer), _dtypes.BOOL)
+    return None
+
+
+def _shorter_power(operands: list[Any], dtype: Any) -> Any:
+    """Powers that NumPy computes by another operation, with its bits."""
+    base, exponent = operands
+    if dtype is not None or not is_number(exponent) or is_number(base):
+        return None
+    if _dtypes.is_integer(base.dtype) and type(exponent) is int and exponent < 0:
+        fail(UserValueError, "np.power: integers to negative integer powers are not allowed")
+    if type(exponent) is int and exponent == 2 and base.dtype.kind != "b":
+        return call(np.square, base)
+    if not _dtypes.is_float(base.dtype):
+        return None
+    short = {2: np.square, 1: np.positive, 0.5: np.sqrt, -1: np.reciprocal}.get(exponent)
+    return None if short is None else call(short, base)

@@ -1,0 +1,150 @@
+"""The primitives, as functions of Arrays that already have the right dtypes and shapes.
+
+Every other module builds on these. They record when an operand is traced, and run at once otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _dtypes, _native
+from ._errors import UserTypeError, UserValueError, fail
+
+if TYPE_CHECKING:
+    from ._array import Array
+
+Scalar = (bool, int, float)
+
+
+def apply(op: str, *operands: Array, **attributes: Any) -> Array:
+    return _native.apply(op, operands, **attributes)
+
+
+def is_array(value: object) -> bool:
+    return isinstance(value, _native.ArrayBase)
+
+
+def is_number(value: object) -> bool:
+    """One of Python's own numbers, which adopt the dtype of what they meet."""
+    return type(value) in Scalar
+
+
+def constant(value: Any, dtype: np.dtype[Any]) -> Array:
+    """An Array holding `value`; OverflowError when an integer does not fit, as in NumPy."""
+    return _native.wrap(np.asarray(value, dtype))
+
+
+def as_array(value: Any) -> Array:
+    """Any operand as an Array: Arrays as they are, ndarrays without a copy, numbers with their default dtype."""
+    if isinstance(value, _native.ArrayBase):
+        return value
+    if isinstance(value, np.ndarray):
+        if _dtypes.is_bfloat16(value.dtype):
+            _dtypes.know_bfloat16()
+        if type(value) is not np.ndarray:
+            value = plain_ndarray(value)
+        return _native.wrap(value)
+    if isinstance(value, (bool, int, float, np.generic)):
+        return _native.wrap(_numeric(np.asarray(value)))
+    if isinstance(value, (list, tuple)):
+        return _from_sequence(value)
+    fail(UserTypeError, f"a {type(value).__name__} is not an array or a number")
+
+
+def plain_ndarray(value: np.ndarray) -> np.ndarray:
+    """The array below a subclass of ndarray that adds no meaning; others are refused."""
+    if isinstance(value, np.memmap):
+        return value.view(np.ndarray)
+    fail(UserTypeError, f"a {type(value).__name__} means more than its elements; pass np.asarray(...) of it")
+
+
+def _numeric(array: np.ndarray) -> np.ndarray:
+    _dtypes.check(array.dtype)
+    return array
+
+
+def _from_sequence(values: Sequence[Any]) -> Array:
+    """A nested list: of numbers, or with Arrays in it."""
+    if not any(_holds_array(value) for value in values):
+        return _native.wrap(_numeric(np.asarray(values)))
+    from ._numpy import joining
+
+    return joining.stack([as_array(value) for value in values])
+
+
+def _holds_array(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(_holds_array(item) for item in value)
+    return is_array(value)
+
+
+def convert(x: Array, dtype: np.dtype[Any]) -> Array:
+    return x if x.dtype == dtype and x._weak is None else strong(x, dtype)
+
+
+def strong(x: Array, dtype: np.dtype[Any]) -> Array:
+    """As `dtype`, and no longer adopting that of others."""
+    if x.dtype == dtype:
+        return x._with_weak(None)
+    if dtype.kind == "b":
+        return apply("ne", x, constant(0, x.dtype))
+    return apply("convert", x, dtype=dtype)
+
+
+def reshape(x: Array, shape: Sequence[int]) -> Array:
+    return x if x.shape == tuple(shape) else apply("reshape", x, shape=list(shape))
+
+
+def broadcast(x: Array, shape: Sequence[int]) -> Array:
+    return x if x.shape == tuple(shape) else apply("broadcast", x, shape=list(shape))
+
+
+def transpose(x: Array, permutation: Sequence[int]) -> Array:
+    if list(permutation) == list(range(x.ndim)):
+        return x
+    return apply("transpose", x, permutation=list(permutation))
+
+
+def reverse(x: Array, axes: Sequence[int]) -> Array:
+    return apply("reverse", x, axes=sorted(axes)) if axes else x
+
+
+def slice_(x: Array, starts: Sequence[int], limits: Sequence[int], steps: Sequence[int]) -> Array:
+    if all(a == 0 and b == n and s == 1 for a, b, s, n in zip(starts, limits, steps, x.shape, strict=True)):
+        return x
+    return apply("slice", x, starts=list(starts), limits=list(limits), steps=list(steps))
+
+
+def slice_axis(x: Array, axis: int, start: int, limit: int, step: int = 1) -> Array:
+    starts, limits, steps = [0] * x.ndim, list(x.shape), [1] * x.ndim
+    starts[axis], limits[axis], steps[axis] = start, limit, step
+    return slice_(x, starts, limits, steps)
+
+
+def full(shape: Sequence[int], value: Any, dtype: np.dtype[Any]) -> Array:
+    check_shape(shape)
+    return broadcast(constant(value, dtype), shape)
+
+
+def iota(shape: Sequence[int], axis: int, dtype: np.dtype[Any]) -> Array:
+    return apply("iota", shape=list(shape), axis=axis, dtype=dtype)
+
+
+def select(condition: Array, yes: Array, no: Array) -> Array:
+    return apply("select", condition, yes, no)
+
+
+def check_shape(shape: Sequence[int]) -> None:
+    if any(extent < 0 for extent in shape):
+        fail(UserValueError, f"shape {tuple(shape)} has a negative extent")
+
+
+def broadcast_shapes(what: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        listed = " with ".join(str(shape) for shape in shapes)
+        fail(UserValueError, f"{what}: cannot broadcast {listed}")

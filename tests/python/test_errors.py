@@ -1,0 +1,180 @@
+"""Bad input: errors that name the operation, the types, the user's line and what to do."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+import tokamak as tk
+
+X = np.arange(12.0).reshape(3, 4)
+
+
+def raised(function, *args):
+    """The error of a jitted function; its line must be in this file."""
+    with pytest.raises(tk.Error) as info:
+        tk.jit(function)(*args)
+    error = info.value
+    assert error.where is not None
+    assert error.where[0].endswith("test_errors.py"), str(error)
+    assert "test_errors.py:" in str(error)
+    return error
+
+
+def line_after(function, offset=1):
+    return inspect.getsourcelines(function)[1] + offset
+
+
+def test_shapes_that_do_not_broadcast():
+    def f(x):
+        return x + np.ones(5)
+
+    error = raised(f, X)
+    assert isinstance(error, ValueError)
+    assert "add" in str(error)
+    assert "f64[3,4]" in str(error)
+    assert "f64[5]" in str(error)
+    assert error.where[1] == line_after(f)
+    assert error.where[2] == "f"
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: 1 if x.sum() > 0 else 2,
+        lambda x: x.sum() > 0 and x,
+        lambda x: not x.any(),
+        lambda x: 0 < x.sum() < 5,
+        lambda x: [1] if 3 in x else [],
+        lambda x: max(x[0, 0], x[0, 1]),
+    ],
+)
+def test_if_on_a_traced_value(function):
+    error = raised(function, X)
+    assert isinstance(error, TypeError)
+    assert "np.where" in str(error)
+    assert "static_argnums" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("function", "word"),
+    [
+        (lambda x: float(x.sum()), "float()"),
+        (lambda x: int(x.sum()), "int()"),
+        (lambda x: range(x.sum().astype(int)), "integer"),
+        (lambda x: np.asarray(x), "np.asarray"),
+        (lambda x: x.item(), "item()"),
+        (lambda x: x.tolist(), "tolist()"),
+        (lambda x: memoryview(x), "buffer"),
+        (lambda x: np.from_dlpack(x), "__dlpack__"),
+    ],
+)
+def test_values_that_are_not_known_yet(function, word):
+    assert word in str(raised(function, X))
+
+
+def test_values_of_another_trace():
+    kept = []
+    tk.jit(lambda x: kept.append(x))(X)
+    with pytest.raises(tk.Error):
+        _ = kept[0] + 1
+    with pytest.raises(tk.Error):
+        tk.jit(lambda x: x + kept[0])(X)
+
+
+@pytest.mark.parametrize(
+    ("function", "name", "remedy"),
+    [
+        (lambda x: np.linalg.inv(x), "np.linalg.inv", "outside"),
+        (lambda x: np.sort(x), "np.sort", "outside"),
+        (lambda x: x @ x.T, "@", "matrix products"),
+        (lambda x: np.dot(x, x), "np.dot", "matrix products"),
+        (lambda x: np.matmul(x, x), "np.matmul", "matrix products"),
+        (lambda x: np.einsum("ij->i", x), "np.einsum", "matrix products"),
+        (lambda x: np.nonzero(x), "np.nonzero", "np.where"),
+        (lambda x: np.where(x), "np.where", "three"),
+        (lambda x: np.unique(x), "np.unique", "outside"),
+        (lambda x: np.gcd(x.astype(int), 2), "np.gcd", "outside"),
+        (lambda x: np.add(x, x, out=np.zeros((3, 4))), "np.add", "ndarray"),
+        (lambda x: np.pad(x, 1, mode="reflect"), "reflect", "constant"),
+        (lambda x: x.reshape(12, order="F"), "order", "transpose"),
+        (lambda x: x.sort(), "sort", "ndarray"),
+    ],
+)
+def test_what_is_not_supported(function, name, remedy):
+    error = raised(function, X)
+    assert isinstance(error, NotImplementedError)
+    assert name in str(error)
+    assert remedy in str(error)
+
+
+def test_an_ndarray_cannot_take_a_traced_value():
+    def f(x):
+        y = np.zeros((3, 4))
+        y += x
+        return y
+
+    assert "y = y + x" in str(raised(f, X))
+
+    def g(x):
+        y = np.zeros(4)
+        y[0] = x[0, 0]
+        return y
+
+    raised(g, X)
+
+
+@pytest.mark.parametrize(
+    ("function", "kind"),
+    [
+        (lambda x: x & x, TypeError),
+        (lambda x: np.bitwise_and(x, 1), TypeError),
+        (lambda x: x.astype("complex64"), TypeError),
+        (lambda x: x.astype("U3"), TypeError),
+        (lambda x: x.sum(axis=2), ValueError),
+        (lambda x: x.sum(axis=(0, 0)), ValueError),
+        (lambda x: x.reshape(5, -1), ValueError),
+        (lambda x: x.reshape(5, 5), ValueError),
+        (lambda x: np.concatenate([x, np.ones((2, 2))]), ValueError),
+        (lambda x: np.stack([x, x[0]]), ValueError),
+        (lambda x: np.squeeze(x, 0), ValueError),
+        (lambda x: np.transpose(x, (0, 0)), ValueError),
+        (lambda x: np.broadcast_to(x, (4, 4)), ValueError),
+        (lambda x: np.broadcast_to(x, (-1, 4)), ValueError),
+        (lambda x: np.full_like(x, 0, shape=(-3,)), ValueError),
+        (lambda x: np.split(x, 2), ValueError),
+        (lambda x: x.astype(int) ** -1, ValueError),
+    ],
+)
+def test_what_has_no_meaning(function, kind):
+    assert isinstance(raised(function, X), kind)
+
+
+def test_axis_errors_are_numpys():
+    with pytest.raises(np.exceptions.AxisError):
+        tk.jit(lambda x: x.sum(axis=2))(X)
+
+
+def test_what_jit_does_not_take():
+    with pytest.raises(TypeError, match="function"):
+        tk.jit(3)
+    with pytest.raises(ValueError, match="static_argnums"):
+        tk.jit(lambda x: x, static_argnums=-1)
+    with pytest.raises(ValueError, match="donate_argnums"):
+        tk.jit(lambda x: x, donate_argnums=4)(X)
+    with pytest.raises(TypeError):
+        tk.jit(lambda x: x)()
+
+
+def test_errors_of_the_function_itself_pass_through():
+    def f(x):
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        tk.jit(f)(X)
+
+
+def test_eager_errors_have_lines():
+    with pytest.raises(ValueError, match=r"(?s)add.*test_errors\.py:") as info:
+        _ = tk.array([1.0, 2.0]) + tk.array([1.0, 2.0, 3.0])
+    assert isinstance(info.value, tk.UserError)

@@ -1,0 +1,78 @@
+"""What explain shows; the profiler; the log."""
+
+import json
+import logging
+
+import numpy as np
+import pytest
+
+import tokamak as tk
+
+
+@tk.jit
+def f(w, x, b):
+    return np.maximum(w * x + b, 0).sum()
+
+
+ARGS = [np.arange(1000.0) for _ in range(3)]
+
+
+def test_explanation():
+    e = f.explain(*ARGS)
+    assert len(e.kernels) == 1
+    kernel = e.kernels[0]
+    assert kernel.ops == ["mul", "add", "max", "sum"]
+    assert "define" in kernel.llvm
+    assert kernel.asm
+    assert kernel.loops
+    assert kernel.bytes_read == 3 * 8000
+    assert any("test_explain.py" in line.file for line in kernel.lines)
+    assert "func @f(%w: f64[1000], %x: f64[1000], %b: f64[1000])" in e.graph
+    assert "reduce_sum" in e.optimized
+    assert 0 < e.memory.peak_bytes < e.memory.naive_bytes
+    assert "mul" in str(e)
+    assert e.times
+
+
+def test_explaining_compiles_once():
+    g = tk.jit(lambda x: x + 1)
+    g.explain(np.ones(3))
+    g(np.ones(3))
+    assert g.cache_info().misses == 1
+
+
+def test_names_in_the_graph():
+    g = tk.jit(lambda params, x: params["w"] * x + params["b"][0])
+    text = g.explain({"w": np.ones(3), "b": [np.ones(3)]}, np.ones(3)).graph
+    assert "%params_w" in text
+    assert "%params_b_0" in text
+
+
+def test_profile(tmp_path):
+    f(*ARGS)
+    with tk.profile() as p:
+        f(*ARGS)
+        f(*ARGS)
+        with pytest.raises(ValueError, match="ended"):
+            _ = p.events
+    kernels = [event for event in p.events if event.category == "kernel"]
+    assert len(kernels) == 2
+    p.save(tmp_path / "trace.json")
+    assert json.loads((tmp_path / "trace.json").read_text())
+    assert kernels[0].name in str(p)
+
+
+def test_log(caplog):
+    tk.set_logs("recompiles,fusion")
+    try:
+        with caplog.at_level(logging.DEBUG, logger="tokamak"):
+            tk.jit(lambda x: x + 1)(np.ones(3))
+    finally:
+        tk.set_logs("")
+    assert any(record.name == "tokamak.recompiles" for record in caplog.records)
+    caplog.clear()
+    with caplog.at_level(logging.DEBUG, logger="tokamak"):
+        tk.jit(lambda x: x + 1)(np.ones(4))
+    assert not caplog.records
+    with pytest.raises(ValueError, match="nonsense"):
+        tk.set_logs("nonsense")

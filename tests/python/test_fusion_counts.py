@@ -1,0 +1,97 @@
+"""How many kernels programs become, fused and not."""
+
+import numpy as np
+import pytest
+
+import tokamak as tk
+
+N = 4096
+x, y, w, b = (np.linspace(0.1, 1.0, N) for _ in range(4))
+square = np.linspace(0.1, 1.0, 64 * 64).reshape(64, 64)
+row = np.linspace(0.5, 1.5, 64)
+
+
+def relu_sum(w, x, b):
+    return tk.relu(w * x + b).sum()
+
+
+def sin_cos(x, y):
+    return tk.relu((np.sin(x) * np.cos(y) + x) * y)
+
+
+def ratio_of_exponentials(a, b):
+    return np.exp(a) / (np.exp(b) + 1)
+
+
+def softmax(x):
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def layer_norm_gelu(x, scale, shift):
+    return tk.gelu(tk.layer_norm(x, scale, shift))
+
+
+def normalise_columns(x):
+    return (x - x.mean(axis=0)) / np.sqrt(x.var(axis=0) + 1e-5)
+
+
+def siblings(x):
+    return np.sin(x), np.cos(x), x.sum(), x.max()
+
+
+def with_unused(x):
+    np.exp(x)
+    return x + 1
+
+
+PROGRAMS = {
+    # name: (function, arguments, fused at most, unfused exactly or None)
+    "relu_sum": (relu_sum, (w, x, b), 1, 4),
+    "sin_cos": (sin_cos, (x, y), 1, 6),
+    "ratio_of_exponentials": (ratio_of_exponentials, (x, y), 1, 4),
+    "softmax": (softmax, (square,), 1, 5),
+    "softmax_of_tk": (tk.softmax, (square,), 1, 5),
+    "layer_norm_gelu": (layer_norm_gelu, (square, row, row), 1, None),
+    "normalise_columns": (normalise_columns, (square,), 2, None),
+    "siblings": (siblings, (x,), 1, 4),
+    "transposed": (lambda x, y: x + y.T, (square, square), 1, None),
+    "stencil": (lambda x: x[1:-1] - x[:-2], (x,), 1, None),
+    "concatenated": (lambda a, b: np.concatenate([a, b]) * 2, (x, y), 1, None),
+    "with_unused": (with_unused, (x,), 1, 1),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_fused(name):
+    function, arguments, most, _ = PROGRAMS[name]
+    e = tk.jit(function).explain(*arguments)
+    assert len(e.steps) <= most, str(e)
+    assert len(e.kernels) <= most, str(e)
+
+
+@pytest.mark.parametrize("name", [name for name, program in PROGRAMS.items() if program[3] is not None])
+def test_unfused(name):
+    function, arguments, _, count = PROGRAMS[name]
+    e = tk.jit(function, fuse=False).explain(*arguments)
+    assert len(e.steps) == count, str(e)
+
+
+@pytest.mark.parametrize("fuse", [True, False])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_values(name, fuse):
+    function, arguments, _, _ = PROGRAMS[name]
+    got = tk.jit(function, fuse=fuse)(*arguments)
+    want = function(*arguments)
+    for one, other in zip(got if isinstance(got, tuple) else (got,), want if isinstance(want, tuple) else (want,), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+def test_unused_work_is_not_compiled():
+    kernel = tk.jit(with_unused).explain(x).kernels[0]
+    assert "exp" not in kernel.ops
+    assert "exp" not in kernel.graph
+
+
+def test_ops_of_a_kernel():
+    assert tk.jit(relu_sum).explain(w, x, b).kernels[0].ops == ["mul", "add", "max", "sum"]

@@ -1,0 +1,96 @@
+"""x[...] against NumPy."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tokamak as tk
+from support import check, layouts, random_array, seeds, with_layout
+
+KEYS = [
+    np.s_[0],
+    np.s_[-1],
+    np.s_[1:],
+    np.s_[:-1],
+    np.s_[::2],
+    np.s_[::-1],
+    np.s_[5:1:-2],
+    np.s_[..., 0],
+    np.s_[0, ..., 1],
+    np.s_[:, None],
+    np.s_[None, ..., None],
+    np.s_[1, 2, 3],
+    np.s_[1:2, ::-1, -1],
+    np.s_[:, 1:1],
+    np.s_[100:],
+    np.s_[:, -3:-1, ::3],
+    np.s_[()],
+    np.s_[...],
+    np.s_[[0, 2]],
+    np.s_[:, [3, 0, 3]],
+    np.s_[:, :, np.array([[0, 1], [-1, 2]])],
+    np.s_[np.array([1, 2]), np.array([0, 3])],
+    np.s_[:, [[0], [1]], [0, 2]],
+    np.s_[1:, [0, 1]],
+    np.s_[None, [0, 1]],
+]
+
+
+@pytest.mark.parametrize("key", KEYS, ids=str)
+def test_keys(key, rng):
+    check(lambda x: x[key], random_array(rng, (3, 4, 5), np.float32), what=str(key))
+
+
+slices = st.builds(slice, *[st.none() | st.integers(-7, 7)] * 2, st.none() | st.integers(-3, 3).filter(bool))
+items = st.integers(-2, 1) | slices | st.none()
+
+
+@given(key=st.lists(items, max_size=4).map(tuple), layout=layouts, seed=seeds)
+def test_random_keys(key, layout, seed):
+    if sum(item is not None for item in key) > 3:
+        return
+    rng = np.random.default_rng(seed)
+    check(lambda x: x[key] * 2, with_layout(rng, random_array(rng, (2, 5, 6), np.int32), layout), what=str(key))
+
+
+def test_computed_indices(rng):
+    x = random_array(rng, (6, 5), np.float64)
+    i = np.array([0, -1, 3, 5])
+    j = np.array([[4, 0], [-5, 1]])
+    check(lambda x, i: x[i], x, i)
+    check(lambda x, j: x[:, j], x, j)
+    check(lambda x, i, k: x[i, k], x, i, np.array([0, 1, 2, -1]))
+    check(lambda x, i: np.take(x, i, axis=0, mode="clip"), x, i + 3)
+    check(lambda x, i: np.take(x, i, axis=0, mode="wrap"), x, i + 9)
+    check(lambda x, i: np.take(x, i), x, np.array([0, 29, -30], np.int32))
+    check(lambda x, i: np.take_along_axis(x, i, axis=1), x, rng.integers(-5, 5, (6, 3)))
+    check(lambda x, i: np.take_along_axis(x, i, axis=0), x, rng.integers(0, 6, (2, 5)))
+    check(lambda x, i: x[i].sum() + x[i + 1].sum(), x.astype(np.int64), np.array([0, 1, 2], np.uint8))
+
+
+def test_out_of_range():
+    x = np.arange(5.0)
+    with pytest.raises(IndexError, match="out of bounds"):
+        tk.jit(lambda x: x[5])(x)
+    with pytest.raises(IndexError, match="out of bounds"):
+        tk.jit(lambda x: x[[0, 7]])(x)
+    f = tk.jit(lambda x, i: x[i])
+    for wrong in ([5], [-6], [0, 2, 100]):
+        with pytest.raises(IndexError):
+            f(x, np.array(wrong))
+    assert f(x, np.array([4])) == 4  # the next call works
+    with pytest.raises(IndexError):
+        tk.jit(lambda x, i: np.take_along_axis(x, i, 0))(x, np.array([9]))
+    with pytest.raises(IndexError, match="too many"):
+        tk.jit(lambda x: x[0, 0])(x)
+
+
+def test_what_is_refused():
+    x = np.arange(5.0)
+    with pytest.raises(NotImplementedError, match=r"boolean mask.*np\.where"):
+        tk.jit(lambda x: x[x > 2])(x)
+    with pytest.raises(NotImplementedError, match="immutable"):
+        tk.jit(lambda x: x.__setitem__(0, 1))(x)
+    with pytest.raises(IndexError, match="str"):
+        tk.jit(lambda x: x["a"])(x)
