@@ -293,7 +293,6 @@ void Accumulators::spill(const Spill& spill) {
 
 void Accumulators::unspill(const Unspill& unspill) {
   const Accumulator& accumulator = of(unspill.accumulator);
-  if (accumulator.cascade) throw InternalError("a cascade is spilled as one part and cannot be read back");
   const bool is_bool = lane_of(accumulator.dtype) == Lane::i1;
   llvm::Type* type = is_bool ? with_lanes(f_.b.getInt8Ty(), lanes_in(accumulator)) : value_type(accumulator);
   State state;
@@ -305,7 +304,12 @@ void Accumulators::unspill(const Unspill& unspill) {
     Value* where = partial_slot(accumulator, unspill.buffer, unspill.slot, values);
     state.position = f_.b.CreateAlignedLoad(position_type(accumulator), where, llvm::Align(1));
   }
-  set(unspill.accumulator, state);
+  if (accumulator.cascade) {  // a cascade was spilled as its sum: one part
+    set_level(unspill.accumulator, f_.b.getInt64(0), state);
+    f_.b.CreateStore(f_.b.getInt64(1), slots(unspill.accumulator).parts);
+  } else {
+    set(unspill.accumulator, state);
+  }
 }
 
 }  // namespace tokamak::codegen

@@ -294,6 +294,8 @@ void NestEmitter::emit(const Loop& root) {
   llvm::BasicBlock* head = f_.new_block("tasks");
   llvm::BasicBlock* exit = f_.new_block("end");
   b.SetInsertPoint(entry);
+  if (root.bound)
+    end = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, emit_uniform_index(f_, *root.bound));
   b.CreateCondBr(b.CreateICmpSLT(begin, end), head, exit);
   f_.loops.push_back({root.var, 1, entry, nullptr, {}});
   repeat(root, head, begin, end, exit, [](Value*) {});

@@ -241,7 +241,7 @@ void check_spills(const Cpu& cpu, Op op, DType dtype, DType result, bool cascade
   BufferId partial = k.buffer(DType::u8, {tasks, 16 * width}, Buffer::Role::partial);
   ValueId x = k.value(dtype), y = k.value(result);
   AccumulatorId part = k.accumulator({op, dtype, width, true, false});
-  AccumulatorId read_back = k.accumulator({op, dtype, width, true, false});
+  AccumulatorId read_back = k.accumulator({op, dtype, width, true, cascade});
   AccumulatorId total = k.accumulator({op, dtype, width, true, cascade});
   Index element = Index::of(t) * chunk + Index::of(i);
   const bool arg = op == Op::argmax;
