@@ -1,5 +1,6 @@
 #include "ops/math/log.h"
 
+#include <bit>
 #include <limits>
 
 #include "ops/math/math.h"
@@ -39,28 +40,40 @@ Expr log_in_base(Expr x, const Base& base) {
   return log_special_cases(x, mul_add(reduced.exponent, base.log_2_high, mantissa));
 }
 
-}  // namespace
+/// Added to exponents of f64, to have only positive ones.
+constexpr int64_t kExponentOffset = 1536;
 
-LogReduction reduce_log(Expr x) {
-  FloatFormat format = format_of(x);
-  int64_t sqrt_half = bits_of_sqrt_half(x);
-  if (x.is_f32()) {
-    Expr above = bits(x) - sqrt_half;
-    Expr exponent = cast(Cast::sitofp, arithmetic_shift_right(above, format.mantissa_bits), Lane::f32);
-    return {exponent, from_bits((above & format.mantissa_mask) + sqrt_half) - 1.0};
-  }
-  // Not all machines convert i64 or shift it arithmetically: keep the exponent biased, and or it into 2^52.
-  Expr above = bits(x) - (sqrt_half - (int64_t{format.exponent_bias} << format.mantissa_bits));
-  Expr exponent =
-      from_bits((above >> format.mantissa_bits) | 0x4330000000000000) - (0x1p52 + format.exponent_bias);
-  return {exponent, from_bits((above & format.mantissa_mask) + sqrt_half) - 1.0};
+/// The bits to take from those of a number in [sqrt(1/2), sqrt(2)) * 2^exponent, to have 0 (or the offset) as
+/// exponent.
+int64_t origin_of(Expr x, int64_t exponent) {
+  return bits_of_sqrt_half(x) +
+         ((exponent - (x.is_f32() ? 0 : kExponentOffset)) << format_of(x).mantissa_bits);
 }
 
+LogReduction split_float(Expr x, Expr origin) {
+  FloatFormat format = format_of(x);
+  Expr above = bits(x) - origin;
+  Expr one_and_f = from_bits((above & format.mantissa_mask) + bits_of_sqrt_half(x));
+  if (x.is_f32()) {
+    Expr exponent = cast(Cast::sitofp, arithmetic_shift_right(above, format.mantissa_bits), Lane::f32);
+    return {exponent, one_and_f - 1.0};
+  }
+  // Not all machines convert i64 or shift it arithmetically: the offset exponent goes into the low bits of
+  // 2^52.
+  Expr exponent = from_bits((above >> format.mantissa_bits) | std::bit_cast<int64_t>(0x1p52));
+  return {exponent - (0x1p52 + kExponentOffset), one_and_f - 1.0};
+}
+
+}  // namespace
+
+LogReduction reduce_log(Expr x) { return split_float(x, constant(bits(x), origin_of(x, 0))); }
+
 LogReduction reduce_log_gradual(Expr x) {
+  // Subnormals are scaled up, and their exponents start lower.
+  int scale = format_of(x).mantissa_bits;
   Expr is_small = x < by_format(x, 0x1p-126, 0x1p-1022);
   Expr normal = select(is_small, x * by_format(x, 0x1p23, 0x1p52), x);
-  LogReduction reduced = reduce_log(normal);
-  return {reduced.exponent + select(is_small, constant(x, by_format(x, -23, -52)), 0.0), reduced.f};
+  return split_float(normal, select(is_small, origin_of(x, scale), constant(bits(x), origin_of(x, 0))));
 }
 
 Expr log1p_minus_linear(Expr f) {
