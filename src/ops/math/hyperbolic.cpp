@@ -59,11 +59,9 @@ Expr log1p_of_pair(Pair t, Expr is_large, Expr a) {
   return log_of_pair(u, select(is_large, constant(a, 2.0), 0.0));
 }
 
-/// The f64 function on lanes of either kind.
+/// A function on f32 lanes, computed in f64, where roundings and squares do no harm.
 template <typename Function>
-Scalar in_f64(ScalarBuilder& s, Scalar value, Function function) {
-  Expr x{&s, value};
-  if (!x.is_f32()) return function(x);
+Scalar in_f64(Expr x, Function function) {
   return cast(Cast::fptrunc, function(cast(Cast::fpext, x, Lane::f64)), Lane::f32);
 }
 
@@ -127,43 +125,56 @@ Scalar tanh(ScalarBuilder& s, Scalar value) {
   return copysign(divide_to_float(combine(below, above), denominator, inverse), x);
 }
 
-// log(1 + a + (sqrt(1 + a^2) - 1)), the difference written without cancellation.
+// log(1 + a + (sqrt(1 + a^2) - 1)), in f64 with the difference written without cancellation.
 Scalar asinh(ScalarBuilder& s, Scalar value) {
-  return in_f64(s, value, [](Expr x) {
-    Expr a = abs(x);
-    Expr is_large = a > kLarge;
-    Expr limited = min_or_second(constant(a, kLarge), a);
-    Expr a2 = square(limited);
-    Pair t = fast_two_sum(limited, a2 / (sqrt(a2 + 1.0) + 1.0));
-    Expr y = log1p_of_pair(t, is_large, a);
-    // Infinity and NaN stand for themselves, as do tiny x.
-    y = select(a < kInfinity, y, a);
-    return copysign(select(a < kTiny, a, y), x);
-  });
+  Expr x{&s, value};
+  if (x.is_f32()) {
+    return in_f64(x, [](Expr x) {
+      Expr a = abs(x);
+      return copysign(log1p(a + (sqrt(mul_add(a, a, 1.0)) - 1.0)), x);
+    });
+  }
+  Expr a = abs(x);
+  Expr limited = min_or_second(constant(a, kLarge), a);
+  Expr a2 = square(limited);
+  Pair t = fast_two_sum(limited, a2 / (sqrt(a2 + 1.0) + 1.0));
+  Expr y = log1p_of_pair(t, a > kLarge, a);
+  // Infinity and NaN stand for themselves, as do tiny x.
+  y = select(a < kInfinity, y, a);
+  return copysign(select(a < kTiny, a, y), x);
 }
 
 // log(1 + t + sqrt(2 t + t^2)) with t = x - 1.
 Scalar acosh(ScalarBuilder& s, Scalar value) {
-  return in_f64(s, value, [](Expr x) {
-    Expr is_large = x > kLarge;
-    Expr t = min_or_second(constant(x, kLarge), x) - 1.0;
-    Pair sum = two_sum(t, sqrt(mul_add(t, t, t + t)));
-    Expr y = log1p_of_pair(sum, is_large, x);
-    return select(x == kInfinity, x, select(x >= 1.0, y, kNaN));
-  });
+  Expr x{&s, value};
+  if (x.is_f32()) {
+    return in_f64(x, [](Expr x) {
+      Expr t = x - 1.0;
+      return select(t >= 0.0, log1p(t + sqrt(mul_add(t, t, t + t))), kNaN);
+    });
+  }
+  Expr t = min_or_second(constant(x, kLarge), x) - 1.0;
+  Pair sum = two_sum(t, sqrt(mul_add(t, t, t + t)));
+  Expr y = log1p_of_pair(sum, x > kLarge, x);
+  return select(x == kInfinity, x, select(x >= 1.0, y, kNaN));
 }
 
 // log(1 + 2 a / (1 - a)) / 2.
 Scalar atanh(ScalarBuilder& s, Scalar value) {
-  return in_f64(s, value, [](Expr x) {
-    Expr a = abs(x);
-    Expr zero = constant(a, 0.0);
-    Pair ratio = divide({a + a, zero}, two_sum(constant(a, 1.0), -a));
-    Pair one_more = two_sum(constant(a, 1.0), ratio.high);
-    Expr y = log_of_pair({one_more.high, one_more.low + ratio.low}, zero) * 0.5;
-    y = select(a < 1.0, y, select(a == 1.0, kInfinity, constant(a, kNaN)));
-    return copysign(select(a < kTiny, a, y), x);
-  });
+  Expr x{&s, value};
+  if (x.is_f32()) {
+    return in_f64(x, [](Expr x) {
+      Expr a = abs(x);
+      return copysign(log1p((a + a) / (1.0 - a)) * 0.5, x);
+    });
+  }
+  Expr a = abs(x);
+  Expr zero = constant(a, 0.0);
+  Pair ratio = divide({a + a, zero}, two_sum(constant(a, 1.0), -a));
+  Pair one_more = two_sum(constant(a, 1.0), ratio.high);
+  Expr y = log_of_pair({one_more.high, one_more.low + ratio.low}, zero) * 0.5;
+  y = select(a < 1.0, y, select(a == 1.0, kInfinity, constant(a, kNaN)));
+  return copysign(select(a < kTiny, a, y), x);
 }
 
 }  // namespace tokamak::math

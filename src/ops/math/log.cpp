@@ -133,8 +133,7 @@ Scalar log10(ScalarBuilder& s, Scalar value) {
 }
 
 // 1 + x = 2^n (1 + f), where f = 2^-n x + (2^-n - 1) takes one rounding, and none for n = 0.
-Scalar log1p(ScalarBuilder& s, Scalar value) {
-  Expr x{&s, value};
+Expr log1p(Expr x) {
   FloatFormat format = format_of(x);
   Expr u = x + 1.0;
   Expr exponent = reduce_log(u).exponent;
@@ -146,5 +145,7 @@ Scalar log1p(ScalarBuilder& s, Scalar value) {
   // Tiny x stand for themselves: -0 keeps its sign, subnormals their last bit.
   return select(abs(x) < by_format(x, 0x1p-25, 0x1p-54), x, y);
 }
+
+Scalar log1p(ScalarBuilder& s, Scalar value) { return log1p(Expr{&s, value}); }
 
 }  // namespace tokamak::math

@@ -25,6 +25,9 @@ Expr log1p_minus_linear(Expr f);
 /// exponent * ln 2 + f + small, where f + small = log(1 + f).
 Expr assemble_log(Expr exponent, Expr f, Expr small);
 
+/// The public log1p.
+Expr log1p(Expr x);
+
 /// Where log x is no number, or none of arithmetic: infinity at infinity, -infinity at 0, NaN below it and
 /// for NaN.
 Expr log_special_cases(Expr x, Expr y);
