@@ -30,7 +30,6 @@ void add_kernel_buffers(const FusedKernel& fused, const std::vector<Layout>& lay
   for (size_t i = 0; i < body.outputs().size(); ++i) {
     const TensorType& type = body.type_of(body.outputs()[i]);
     Buffer buffer{"out" + std::to_string(i), type, Buffer::Role::output, dense_strides(type)};
-    buffer.aligned = true;
     builder.add_buffer(std::move(buffer));
   }
 }

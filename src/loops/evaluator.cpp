@@ -170,7 +170,7 @@ ValueId Evaluator::make(Value value, const std::vector<Index>& at, const Guard& 
                                   node.type.dtype);
     case OpFamily::Elementwise: {
       std::vector<ValueId> operands;
-      for (const ElementRead& read : reads_of(body_, value, at, domain_.extents_function(), {})) {
+      for (const ElementRead& read : reads_of(body_, value, at, kernel_.extents_function(), {})) {
         operands.push_back(evaluate(node.inputs[read.operand], read.index, guard));
       }
       return builder_.compute(node.op, std::move(operands), node.type.dtype);
@@ -202,7 +202,7 @@ ValueId Evaluator::make_indexed(Value value, const std::vector<Index>& at, const
   auto data = [&](size_t operand, const std::vector<Index>& index, int64_t extent) {
     return data_index(value, operand, index, extent, guard);
   };
-  const std::vector<ElementRead> reads = reads_of(body_, value, at, domain_.extents_function(), data);
+  const std::vector<ElementRead> reads = reads_of(body_, value, at, kernel_.extents_function(), data);
   // Later reads are what holds where the guards of the earlier ones do not.
   ValueId result{};
   for (size_t i = reads.size(); i-- > 0;) {

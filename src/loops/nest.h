@@ -45,7 +45,7 @@ struct Buffer {
   std::vector<int64_t> strides;    ///< bytes per axis; kDynamicStride is read at run time
   uint32_t first_stride_slot = 0;  ///< axis d's dynamic stride is KernelFrame::strides[first_stride_slot + d]
   int64_t scratch_offset = 0;
-  bool aligned = false;  ///< the base is 64-byte aligned (what we allocate; inputs are the caller's)
+  bool aligned = false;  ///< the base is 64-byte aligned: scratch and partial buffers
 };
 
 struct Accumulator {

@@ -2,6 +2,7 @@
 
 #include "loops/buffers.h"
 #include "loops/builder.h"
+#include "loops/evaluator.h"
 
 namespace tokamak {
 namespace {
@@ -9,7 +10,7 @@ namespace {
 class ScatterLowering {
  public:
   ScatterLowering(const FusedKernel& fused, const std::vector<Layout>& layouts)
-      : body_(fused.body), node_(body_[body_.outputs()[0]]), builder_(kernel_) {
+      : body_(fused.body), node_(body_[body_.outputs()[0]]), builder_(kernel_), evaluator_(fused, kernel_, builder_) {
     kernel_.name = fused.name;
     add_kernel_buffers(fused, layouts, builder_);
     output_ = static_cast<BufferId>(body_.parameters().size());
@@ -22,21 +23,9 @@ class ScatterLowering {
   }
 
  private:
-  BufferId buffer_of(size_t operand) const {
-    for (size_t i = 0; i < body_.parameters().size(); ++i) {
-      if (body_.parameters()[i] == node_.inputs[operand]) return static_cast<BufferId>(i);
-    }
-    throw InternalError("lower: an operand of scatter is not in memory", node_.where);
-  }
   const Shape& shape_of(size_t operand) const { return body_.type_of(node_.inputs[operand]).shape; }
 
-  /// Loads an operand; a one-element constant is part of the code.
-  ValueId load(size_t operand, const std::vector<Index>& at) {
-    if (const Tensor* constant = body_.constant_value(node_.inputs[operand])) {
-      return builder_.literal(Tensor::copy_of({constant->type().dtype, {}}, constant->data()));
-    }
-    return builder_.load(buffer_of(operand), at, {});
-  }
+  ValueId load(size_t operand, const std::vector<Index>& at) { return evaluator_.evaluate(node_.inputs[operand], at); }
 
   std::vector<Index> open_loops(const Shape& shape, const std::string& prefix) {
     std::vector<Index> at;
@@ -136,6 +125,7 @@ class ScatterLowering {
   const Node& node_;
   LoopKernel kernel_;
   NestBuilder builder_;
+  Evaluator evaluator_;
   BufferId output_{};
 };
 

@@ -64,6 +64,11 @@ BufferId add_partial_buffer(LoopKernel& kernel, AccumulatorId id, int64_t slots)
   return static_cast<BufferId>(kernel.buffers.size() - 1);
 }
 
+AccumulatorId add_accumulator(LoopKernel& kernel, const Accumulator& accumulator) {
+  kernel.accumulators.push_back(accumulator);
+  return static_cast<AccumulatorId>(kernel.accumulators.size() - 1);
+}
+
 }  // namespace
 
 void split_sweep(LoopKernel& kernel, LoopVar var, int64_t chunk) {
@@ -126,13 +131,13 @@ void split_sweep(LoopKernel& kernel, LoopVar var, int64_t chunk) {
     const AccumulatorId part = sections.accumulators[i];
     Accumulator total = kernel[part];
     total.cascade = total.op == Op::reduce_sum && is_float(total.dtype);
-    kernel.accumulators.push_back(total);
-    const auto id = static_cast<AccumulatorId>(kernel.accumulators.size() - 1);
+    const AccumulatorId incoming = add_accumulator(kernel, kernel[part]);
+    const AccumulatorId id = add_accumulator(kernel, total);
     totals.emplace_back(part, id);
     joined.emplace_back(Declare{id});
-    part_loop->body.emplace_back(Declare{part});
-    part_loop->body.emplace_back(Unspill{part, partials[i], row * chunks + Index::of(part_var)});
-    part_loop->body.emplace_back(Merge{id, part});
+    part_loop->body.emplace_back(Declare{incoming});
+    part_loop->body.emplace_back(Unspill{incoming, partials[i], row * chunks + Index::of(part_var)});
+    part_loop->body.emplace_back(Merge{id, incoming});
   }
   joined.emplace_back(std::move(part_loop));
   for (Stmt& stmt : joining_sections.after) {

@@ -49,8 +49,13 @@ std::shared_ptr<Loop> split_loop(LoopKernel& kernel, Loop& loop, int64_t tile, L
   inner_loop->var = inner;
   inner_loop->extent = tile;
   substitute_variable(kernel, *inner_loop, old, Index::of(outer) * tile + Index::of(inner));
-  if (extent % tile != 0) inner_loop->bound = Index(extent) - Index::of(outer) * tile;
   auto outer_loop = std::make_shared<Loop>();
+  if (const std::optional<Index> bound = inner_loop->bound) {  // a tile of a split loop is split again
+    outer_loop->bound = divide(*bound + Index(tile - 1), tile, kernel.extents_function());
+    inner_loop->bound = *bound - Index::of(outer) * tile;
+  } else if (extent % tile != 0) {
+    inner_loop->bound = Index(extent) - Index::of(outer) * tile;
+  }
   outer_loop->var = outer;
   outer_loop->extent = (extent + tile - 1) / tile;
   outer_loop->ordered = inner_loop->ordered;
@@ -85,10 +90,12 @@ void parallelise(LoopKernel& kernel, Loop& root) {
   const Extents extents = kernel.extents_function();
   int64_t inner = tasks;
   for (const auto& [var, extent] : rows) {
-    if (extent == 0) break;
+    if (tasks == 0) {  // nothing runs
+      substitute_variable(kernel, root, var, Index(0));
+      continue;
+    }
     inner /= extent;
-    const Index position = modulo(divide(Index::of(root.var), inner, extents), extent, extents);
-    substitute_variable(kernel, root, var, position);
+    substitute_variable(kernel, root, var, modulo(divide(Index::of(root.var), inner, extents), extent, extents));
   }
 }
 
