@@ -1,5 +1,7 @@
 #include "codegen/emit.h"
 
+#include <algorithm>
+
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/MDBuilder.h>
@@ -203,6 +205,15 @@ void NestEmitter::serial_loop(const Loop& loop) {
   f_.loops.pop_back();
 }
 
+/// Whether the loop's trip count is a multiple of its lanes whatever the loops around it do: then no lane is ever off.
+static bool only_full_rounds(const Loop& loop) {
+  if (loop.extent % loop.lanes != 0) return false;
+  if (!loop.bound) return true;
+  return loop.bound->constant % loop.lanes == 0 &&
+         std::all_of(loop.bound->terms.begin(), loop.bound->terms.end(),
+                     [&](const IndexTerm& term) { return term.coefficient % loop.lanes == 0; });
+}
+
 void NestEmitter::vector_loop(const Loop& loop) {
   if (f_.width != 1) throw InternalError("a vector loop inside of another");
   Value* count = rounds(loop);
@@ -211,7 +222,7 @@ void NestEmitter::vector_loop(const Loop& loop) {
   f_.width = static_cast<unsigned>(loop.lanes);
   auto* known = llvm::dyn_cast<llvm::ConstantInt>(count);
   const bool tail_only = known != nullptr && known->getSExtValue() < loop.lanes;
-  const bool no_tail = known != nullptr && known->getSExtValue() % loop.lanes == 0;
+  const bool no_tail = only_full_rounds(loop);
   if (!tail_only && !no_tail && size_of_body(loop.body) > kLargeBody) {
     masked_rounds(loop, count, exit);
   } else {
@@ -241,7 +252,7 @@ void NestEmitter::full_rounds_and_tail(const Loop& loop, Value* count, llvm::Bas
   Builder& b = f_.b;
   Value* zero = b.getInt64(0);
   Value* lanes = b.getInt64(static_cast<uint64_t>(loop.lanes));
-  Value* full = b.CreateSub(count, b.CreateURem(count, lanes), "full");
+  Value* full = only_full_rounds(loop) ? count : b.CreateSub(count, b.CreateURem(count, lanes), "full");
   auto* known_full = llvm::dyn_cast<llvm::ConstantInt>(full);
   const bool has_main = known_full == nullptr || !known_full->isZero();
   const bool has_tail = full != count;

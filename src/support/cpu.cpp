@@ -3,17 +3,27 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
 
 #include "tokamak/errors.h"
 
 namespace tokamak {
 namespace {
 
+/// The last-level cache that this core reaches. sysconf tells what all sockets have together.
+long shared_cache_bytes() {
+  std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size");
+  long kilobytes = 0;
+  char unit = 0;
+  if (!(file >> kilobytes >> unit)) return 0;
+  return unit == 'M' ? kilobytes << 20 : kilobytes << 10;
+}
+
 Cpu with_caches(Cpu cpu) {
   auto known_or = [](long found, int64_t fallback) { return found > 0 ? int64_t{found} : fallback; };
   cpu.l1_bytes = known_or(sysconf(_SC_LEVEL1_DCACHE_SIZE), cpu.l1_bytes);
   cpu.l2_bytes = known_or(sysconf(_SC_LEVEL2_CACHE_SIZE), cpu.l2_bytes);
-  cpu.l3_bytes = known_or(sysconf(_SC_LEVEL3_CACHE_SIZE), cpu.l3_bytes);
+  cpu.l3_bytes = known_or(shared_cache_bytes(), cpu.l3_bytes);
   return cpu;
 }
 
