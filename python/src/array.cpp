@@ -38,7 +38,8 @@ Array apply_releasing(Op op, std::span<const Array> inputs, Attributes attribute
   return apply(op, inputs, std::move(attributes), kHere);
 }
 
-nb::object apply_named(const std::string& name, const std::vector<nb::object>& operands, const nb::kwargs& attributes) {
+nb::object apply_named(const std::string& name, const std::vector<nb::object>& operands,
+                       const nb::kwargs& attributes) {
   const std::optional<Op> op = op_named(name);
   if (!op) throw InternalError("there is no operation '" + name + "'");
   std::vector<Array> inputs;
@@ -92,11 +93,12 @@ nb::object ndarray_view(nb::handle self, bool writeable) {
   const int flags = NPY_ARRAY_ALIGNED | (writeable ? NPY_ARRAY_WRITEABLE : 0);
   std::vector<npy_intp> shape(type.shape.begin(), type.shape.end());
   std::vector<npy_intp> strides(memory.strides.begin(), memory.strides.end());
-  nb::object view = nb::steal(PyArray_NewFromDescr(&PyArray_Type, descr, static_cast<int>(shape.size()), shape.data(),
-                                                   strides.data(), memory.data, flags, nullptr));
+  nb::object view =
+      nb::steal(PyArray_NewFromDescr(&PyArray_Type, descr, static_cast<int>(shape.size()), shape.data(),
+                                     strides.data(), memory.data, flags, nullptr));
   if (!view.is_valid()) throw nb::python_error();
-  if (PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(view.ptr()), nb::object(nb::borrow(self)).release().ptr()) <
-      0) {
+  if (PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(view.ptr()),
+                            nb::object(nb::borrow(self)).release().ptr()) < 0) {
     throw nb::python_error();
   }
   return view;
@@ -223,9 +225,10 @@ Array wrap_ndarray(PyArrayObject* ndarray) {
   const std::optional<DType> dtype = dtype_of(PyArray_DESCR(ndarray));
   if (!dtype) {
     nb::str name = nb::str(nb::handle(reinterpret_cast<PyObject*>(PyArray_DESCR(ndarray))));
-    throw UserError(std::string("arrays of dtype ") + name.c_str() +
-                        " are not supported; bool, integers, and floats of 16, 32 and 64 bits in native byte order are",
-                    user_python_line(), UserError::Kind::type);
+    throw UserError(
+        std::string("arrays of dtype ") + name.c_str() +
+            " are not supported; bool, integers, and floats of 16, 32 and 64 bits in native byte order are",
+        user_python_line(), UserError::Kind::type);
   }
   const int rank = PyArray_NDIM(ndarray);
   const npy_intp* shape = PyArray_DIMS(ndarray);
@@ -236,19 +239,20 @@ Array wrap_ndarray(PyArrayObject* ndarray) {
 }
 
 void bind_array(nb::module_& module) {
-  auto base = nb::class_<PythonArray>(module, "ArrayBase", nb::type_slots(kBufferSlots))
-                  .def_prop_ro("shape", shape_tuple)
-                  .def_prop_ro("ndim", [](const PythonArray& self) { return self.array.rank(); })
-                  .def_prop_ro("size", [](const PythonArray& self) { return self.array.size(); })
-                  .def_prop_ro("dtype",
-                               [](const PythonArray& self) {
-                                 return nb::borrow(reinterpret_cast<PyObject*>(descr_of(self.array.dtype())));
-                               })
-                  .def_prop_ro("_traced", [](const PythonArray& self) { return self.array.is_traced(); })
-                  .def_prop_ro("_type_text", [](const PythonArray& self) { return to_string(self.array.type()); })
-                  .def_prop_ro("_weak", weak_type)
-                  .def("_with_weak", with_weak, nb::arg("type").none())
-                  .def("_view", ndarray_view, nb::arg("writeable"));
+  auto base =
+      nb::class_<PythonArray>(module, "ArrayBase", nb::type_slots(kBufferSlots))
+          .def_prop_ro("shape", shape_tuple)
+          .def_prop_ro("ndim", [](const PythonArray& self) { return self.array.rank(); })
+          .def_prop_ro("size", [](const PythonArray& self) { return self.array.size(); })
+          .def_prop_ro("dtype",
+                       [](const PythonArray& self) {
+                         return nb::borrow(reinterpret_cast<PyObject*>(descr_of(self.array.dtype())));
+                       })
+          .def_prop_ro("_traced", [](const PythonArray& self) { return self.array.is_traced(); })
+          .def_prop_ro("_type_text", [](const PythonArray& self) { return to_string(self.array.type()); })
+          .def_prop_ro("_weak", weak_type)
+          .def("_with_weak", with_weak, nb::arg("type").none())
+          .def("_view", ndarray_view, nb::arg("writeable"));
   base_class = reinterpret_cast<PyTypeObject*>(base.ptr());
   module.def("set_array_class", [](nb::handle type) {
     Py_INCREF(type.ptr());
@@ -256,7 +260,8 @@ void bind_array(nb::module_& module) {
   });
   module.def("wrap", wrap_object, nb::arg("ndarray"));
   module.def("apply", apply_named, nb::arg("op"), nb::arg("operands"), nb::arg("attributes"));
-  module.def("set_bfloat16", [](nb::handle descr) { set_bfloat16(reinterpret_cast<PyArray_Descr*>(descr.ptr())); });
+  module.def("set_bfloat16",
+             [](nb::handle descr) { set_bfloat16(reinterpret_cast<PyArray_Descr*>(descr.ptr())); });
 }
 
 }  // namespace tokamak::python

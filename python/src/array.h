@@ -26,7 +26,8 @@ nb::object make_python_array(Array array, Weak weak = Weak::none);
 /// The array inside `object` if it is a tokamak.Array, nullptr otherwise.
 const PythonArray* as_python_array(PyObject* object);
 
-/// Shares the memory of an ndarray, which stays alive as long as the result. TypeError when the dtype is none of ours.
+/// Shares the memory of an ndarray, which stays alive as long as the result. TypeError when the dtype is none
+/// of ours.
 Array wrap_ndarray(PyArrayObject* ndarray);
 
 /// Keeps a Python object alive from C++, on whatever thread its end comes.

@@ -34,7 +34,9 @@ DType dtype_from(nb::handle value) {
   if (PyArray_DescrConverter(value.ptr(), &descr) != NPY_SUCCEED) throw nb::python_error();
   const std::optional<DType> dtype = dtype_of(descr);
   Py_DECREF(descr);
-  if (!dtype) throw UserError("dtype " + std::string(nb::str(value).c_str()) + " is not supported", {}, UserError::Kind::type);
+  if (!dtype)
+    throw UserError("dtype " + std::string(nb::str(value).c_str()) + " is not supported", {},
+                    UserError::Kind::type);
   return *dtype;
 }
 

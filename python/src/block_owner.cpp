@@ -13,7 +13,8 @@ void dealloc(PyObject* self) {
   PyObject_Free(self);
 }
 
-// A static type rather than a heap type: its instances need no reference to it, and it is not the user's to change.
+// A static type rather than a heap type: its instances need no reference to it, and it is not the user's to
+// change.
 PyTypeObject block_owner_type = {
     PyVarObject_HEAD_INIT(nullptr, 0)  // NOLINT
 };

@@ -50,8 +50,9 @@ void check_donated(const Entry& entry, const Leaf* leaves, size_t count) {
     for (size_t k = 0; k < count; ++k) {
       const auto [other_first, other_last] = extent_of(leaves[k]);
       if (k != i && first < other_last && other_first < last) {
-        throw UserError("a donated argument shares its memory with another argument; pass a copy of one of them",
-                        user_python_line());
+        throw UserError(
+            "a donated argument shares its memory with another argument; pass a copy of one of them",
+            user_python_line());
       }
     }
   }
@@ -117,7 +118,8 @@ PyObject* build_result(const Entry& entry, PyObject** results, size_t count) {
   return built;
 }
 
-void run_program(const Entry& entry, const void* const* inputs, const int64_t* const* strides, void* const* outputs) {
+void run_program(const Entry& entry, const void* const* inputs, const int64_t* const* strides,
+                 void* const* outputs) {
   if (!entry.releases_gil) return entry.program->run(inputs, strides, outputs);
   nb::gil_scoped_release release;
   entry.program->run(inputs, strides, outputs);

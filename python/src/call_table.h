@@ -16,7 +16,8 @@ namespace tokamak::python {
 /// How results are put together. `other` calls Python.
 enum class OutputForm : uint8_t { one, tuple, list, other };
 
-/// A program and what it was compiled for. Counted by hand: all that happens to the count happens under the GIL.
+/// A program and what it was compiled for. Counted by hand: all that happens to the count happens under the
+/// GIL.
 struct Entry {
   std::vector<LeafSpec> specs;
   std::vector<nb::object> statics;  ///< the static arguments of the hot path, compared by identity

@@ -23,10 +23,10 @@ struct Pair {
 
 /// Several C types have the same width; the first pair of a dtype is the one that results get.
 constexpr Pair kPairs[] = {
-    {NPY_BOOL, DType::boolean}, {NPY_INT8, DType::i8},    {NPY_INT16, DType::i16},
-    {NPY_INT32, DType::i32},    {NPY_INT64, DType::i64},  {NPY_UINT8, DType::u8},
-    {NPY_UINT16, DType::u16},   {NPY_UINT32, DType::u32}, {NPY_UINT64, DType::u64},
-    {NPY_FLOAT16, DType::f16},  {NPY_FLOAT32, DType::f32}, {NPY_FLOAT64, DType::f64},
+    {NPY_BOOL, DType::boolean}, {NPY_INT8, DType::i8},       {NPY_INT16, DType::i16},
+    {NPY_INT32, DType::i32},    {NPY_INT64, DType::i64},     {NPY_UINT8, DType::u8},
+    {NPY_UINT16, DType::u16},   {NPY_UINT32, DType::u32},    {NPY_UINT64, DType::u64},
+    {NPY_FLOAT16, DType::f16},  {NPY_FLOAT32, DType::f32},   {NPY_FLOAT64, DType::f64},
     {NPY_LONGLONG, DType::i64}, {NPY_ULONGLONG, DType::u64},
 };
 static_assert(sizeof(long long) == 8);

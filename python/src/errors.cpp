@@ -27,7 +27,8 @@ const char* class_of(const UserError& error) {
 void raise(const char* class_name, const Error& error) {
   const SourceLocation& where = error.where();
   nb::module_ module = nb::module_::import_("tokamak._errors");
-  nb::object made = module.attr("from_native")(class_name, error.message(), where.file, where.line, where.function);
+  nb::object made =
+      module.attr("from_native")(class_name, error.message(), where.file, where.line, where.function);
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
 }
 

@@ -109,7 +109,8 @@ PyObject* descriptor_get(PyObject* object, PyObject* instance, PyObject*) {
 /// What the callable does not have itself is the core's: explain, cache_info, ...
 PyObject* get_attribute(PyObject* object, PyObject* name) {
   PyObject* found = PyObject_GenericGetAttr(object, name);
-  if (found != nullptr || self_of(object)->core == nullptr || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
+  if (found != nullptr || self_of(object)->core == nullptr || !PyErr_ExceptionMatches(PyExc_AttributeError))
+    return found;
   Py_ssize_t size = 0;
   const char* text = PyUnicode_AsUTF8AndSize(name, &size);
   if (text == nullptr || text[0] == '_') return nullptr;

@@ -3,8 +3,9 @@
 // The object that tk.jit returns.
 //
 // It is a C type, because a call must cost less than a small kernel: a call whose positional arguments are
-// ndarrays, Python numbers and known static values finds its program by a scan of the table and runs no Python code.
-// Everything else (the first call, containers, keywords, tokamak.Arrays) goes to `core`, which is Python.
+// ndarrays, Python numbers and known static values finds its program by a scan of the table and runs no
+// Python code. Everything else (the first call, containers, keywords, tokamak.Arrays) goes to `core`, which
+// is Python.
 
 #include "numpy_api.h"
 

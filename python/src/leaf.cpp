@@ -7,7 +7,8 @@ namespace {
 
 Layout::Axis axis_class(const Leaf& leaf, int axis) {
   if (leaf.shape[axis] == 1 || leaf.strides[axis] == 0) return Layout::Axis::zero;
-  return leaf.strides[axis] == static_cast<int64_t>(size_of(leaf.dtype)) ? Layout::Axis::unit : Layout::Axis::other;
+  return leaf.strides[axis] == static_cast<int64_t>(size_of(leaf.dtype)) ? Layout::Axis::unit
+                                                                         : Layout::Axis::other;
 }
 
 bool read_python_array(const PythonArray& array, PyObject* object, Leaf& leaf) {

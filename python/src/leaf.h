@@ -22,8 +22,8 @@ struct Leaf {
   const int64_t* shape;
   const int64_t* strides;  ///< in bytes
   const void* data;
-  PyObject* object;   ///< borrowed
-  union {             ///< what `data` points to when the argument is one of Python's numbers
+  PyObject* object;  ///< borrowed
+  union {            ///< what `data` points to when the argument is one of Python's numbers
     uint8_t boolean;
     int64_t integer;
     double floating;
@@ -89,8 +89,8 @@ inline bool read_fast(PyObject* object, Leaf& leaf) {
   return read_number(object, leaf);
 }
 
-/// Everything that may be an argument: also memory maps, NumPy scalars and tokamak.Arrays with memory. What had to be
-/// made on the way is kept in `made`. False when the object is none of these.
+/// Everything that may be an argument: also memory maps, NumPy scalars and tokamak.Arrays with memory. What
+/// had to be made on the way is kept in `made`. False when the object is none of these.
 bool read_any(PyObject* object, Leaf& leaf, std::vector<nb::object>& made);
 
 /// What a program was compiled for, argument by argument.

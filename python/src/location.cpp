@@ -25,7 +25,8 @@ std::string_view text_of(PyObject* string) {
 }
 
 bool is_library(std::string_view file) {
-  return std::ranges::any_of(library_folders(), [&](const std::string& folder) { return file.starts_with(folder); });
+  return std::ranges::any_of(library_folders(),
+                             [&](const std::string& folder) { return file.starts_with(folder); });
 }
 
 SourceLocation location_of(PyFrameObject* frame, PyCodeObject* code) {

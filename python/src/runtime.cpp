@@ -44,7 +44,8 @@ void set_log_handler(const nb::object& handler) {
 void bind_profiler(nb::module_& module) {
   nb::class_<ProfileEvent>(module, "ProfileEvent")
       .def_ro("name", &ProfileEvent::name)
-      .def_prop_ro("category", [](const ProfileEvent& event) { return std::string(to_string(event.category)); })
+      .def_prop_ro("category",
+                   [](const ProfileEvent& event) { return std::string(to_string(event.category)); })
       .def_ro("thread", &ProfileEvent::thread)
       .def_ro("start_ns", &ProfileEvent::start_ns)
       .def_ro("end_ns", &ProfileEvent::end_ns)
@@ -59,7 +60,9 @@ void bind_profiler(nb::module_& module) {
       .def_ro("dropped", &Profile::dropped)
       .def("to_chrome_trace", &Profile::to_chrome_trace);
 
-  nb::class_<ProfileSession>(module, "ProfileSession").def(nb::init<>()).def("finish", &ProfileSession::finish);
+  nb::class_<ProfileSession>(module, "ProfileSession")
+      .def(nb::init<>())
+      .def("finish", &ProfileSession::finish);
 }
 
 }  // namespace

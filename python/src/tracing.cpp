@@ -32,7 +32,8 @@ struct Leaves {
   }
 };
 
-/// Bytes that are equal for calls which the same program serves; the position of the leaf that is no argument otherwise.
+/// Bytes that are equal for calls which the same program serves; the position of the leaf that is no argument
+/// otherwise.
 nb::object key_of(const nb::list& objects) {
   Leaves leaves(objects);
   if (leaves.bad >= 0) return nb::int_(leaves.bad);
@@ -65,15 +66,13 @@ OutputForm form_named(const std::string& name) {
   return OutputForm::other;
 }
 
-Layout layout_of(const Leaf& leaf) {
-  return leaf.dense ? Layout{} : Layout::of(leaf.type(), leaf.strides);
-}
+Layout layout_of(const Leaf& leaf) { return leaf.dense ? Layout{} : Layout::of(leaf.type(), leaf.strides); }
 
-/// Compiles the graph for these arguments and adds the program to `table`; and to `hot` under the static values, when
-/// calls of this form can take the hot path.
+/// Compiles the graph for these arguments and adds the program to `table`; and to `hot` under the static
+/// values, when calls of this form can take the hot path.
 void compile_into(CallTable& table, CallTable* hot, const nb::list& objects, const Graph& graph, bool fuse,
-                  bool fast_math, const std::vector<int>& donated, const std::string& form, const nb::object& build,
-                  const std::vector<nb::object>& statics) {
+                  bool fast_math, const std::vector<int>& donated, const std::string& form,
+                  const nb::object& build, const std::vector<nb::object>& statics) {
   Leaves leaves(objects);
   if (leaves.bad >= 0) throw InternalError("compiling for something that is no argument");
   std::vector<Layout> layouts;
@@ -154,8 +153,9 @@ void bind_tracing(nb::module_& module) {
       .def(nb::init<size_t>(), nb::arg("capacity"))
       .def("call", call, nb::arg("leaves"), nb::arg("as_arrays"))
       .def("explanation", explanation, nb::arg("leaves"))
-      .def("compile", compile_into, nb::arg("hot").none(), nb::arg("leaves"), nb::arg("graph"), nb::arg("fuse"),
-           nb::arg("fast_math"), nb::arg("donated"), nb::arg("form"), nb::arg("build").none(), nb::arg("statics"))
+      .def("compile", compile_into, nb::arg("hot").none(), nb::arg("leaves"), nb::arg("graph"),
+           nb::arg("fuse"), nb::arg("fast_math"), nb::arg("donated"), nb::arg("form"),
+           nb::arg("build").none(), nb::arg("statics"))
       .def("clear", &CallTable::clear)
       .def("__len__", &CallTable::size)
       .def_rw("hits", &CallTable::hits)

@@ -58,7 +58,7 @@ PRIMITIVES: dict[str, Sequence[np.ufunc]] = {
     "is_inf": [np.isinf],
     "is_finite": [np.isfinite],
     "sign_bit": [np.signbit],
-    "bit_not": [np.invert, np.logical_not],
+    "bit_not": [np.invert],
     "popcount": [np.bitwise_count],
     "sub": [np.subtract],
     "div": [np.true_divide],
@@ -71,9 +71,9 @@ PRIMITIVES: dict[str, Sequence[np.ufunc]] = {
     "hypot": [np.hypot],
     "copysign": [np.copysign],
     "nextafter": [np.nextafter],
-    "bit_and": [np.bitwise_and, np.logical_and],
-    "bit_or": [np.bitwise_or, np.logical_or],
-    "bit_xor": [np.bitwise_xor, np.logical_xor],
+    "bit_and": [np.bitwise_and],
+    "bit_or": [np.bitwise_or],
+    "bit_xor": [np.bitwise_xor],
     "shift_left": [np.left_shift],
     "shift_right": [np.right_shift],
 }
@@ -95,6 +95,17 @@ def add(x: Any, y: Any) -> Any:
 @implements(np.multiply)
 def multiply(x: Any, y: Any) -> Any:
     return apply("bit_and" if x.dtype.kind == "b" else "mul", x, y)
+
+
+def _logical(op: str) -> Rule:
+    """On the truth of the operands; NumPy has loops for all dtypes."""
+    return lambda *operands: apply(op, *[convert(x, _dtypes.BOOL) for x in operands])
+
+
+implements(np.logical_not)(_logical("bit_not"))
+implements(np.logical_and)(_logical("bit_and"))
+implements(np.logical_or)(_logical("bit_or"))
+implements(np.logical_xor)(_logical("bit_xor"))
 
 
 @implements(np.square)
@@ -178,12 +189,6 @@ def _log_of_sum(exp: str, log2_e: float, doubled: float) -> Rule:
 
 implements(np.logaddexp)(_log_of_sum("exp", 1.0, math.log(2.0)))
 implements(np.logaddexp2)(_log_of_sum("exp2", math.log2(math.e), 1.0))
-
-
-@implements(np.spacing)
-def spacing(x: Any) -> Any:
-    away = apply("copysign", constant(math.inf, x.dtype), x)
-    return apply("sub", apply("nextafter", x, away), x)
 
 
 @implements(np.divmod)
