@@ -43,6 +43,7 @@ struct RefusedFusion {
   std::string producer;
   std::string consumer;
   std::string reason;
+  int times = 1;  ///< a loop that repeats the same work is refused the same way every time
 };
 
 struct StageTime {

@@ -145,7 +145,8 @@ std::string Explanation::to_string() const {
        << " with a buffer for every operation\n";
   if (!refused_.empty()) text << "not fused:\n";
   for (const RefusedFusion& refused : refused_) {
-    text << "  " << refused.consumer << " with " << refused.producer << ": " << refused.reason << "\n";
+    text << "  " << refused.consumer << " with " << refused.producer << ": " << refused.reason
+         << (refused.times > 1 ? " (" + std::to_string(refused.times) + " times)" : "") << "\n";
   }
   double total = 0;
   for (const StageTime& time : times_) total += time.milliseconds;

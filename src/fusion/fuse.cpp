@@ -1,6 +1,8 @@
 #include "fusion/fuse.h"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 #include "fusion/cost.h"
 #include "fusion/extract.h"
@@ -39,17 +41,12 @@ class Fuser {
 
  private:
   void place(Value value) {
+    std::vector<std::pair<int, std::string>> refusals;
     if (state_.options.fuse && state_.graph[value].op != Op::scatter) {
-      std::string first_refusal;
       for (int candidate : candidates(value)) {
-        const Group& group = state_.groups[static_cast<size_t>(candidate)];
-        const Joining joining = examine_joining(state_, value, group);
+        const Joining joining = examine_joining(state_, value, state_.groups[static_cast<size_t>(candidate)]);
         if (joining.allowed()) return join(value, candidate, joining);
-        if (first_refusal.empty() && is_producer(value, candidate)) {
-          first_refusal = joining.refusal;
-          result_.refused.push_back(
-              {group_label(group), std::string(name_of(state_.graph[value].op)), first_refusal});
-        }
+        refusals.emplace_back(candidate, joining.refusal);
       }
     }
     Group fresh;
@@ -62,11 +59,28 @@ class Fuser {
       throw InternalError("fusion: a kernel of its own was refused: " + joining.refusal,
                           state_.graph[value].where);
     }
+    // A refusal matters when something now goes through memory that would not have.
+    for (const auto& [group, reason] : refusals) {
+      for (Value stored : joining.stored) {
+        if (state_[stored].group == group) record_refusal(stored, value, reason);
+      }
+    }
     join(value, static_cast<int>(state_.groups.size()) - 1, joining);
   }
 
-  /// The groups of the values it reads, through views.
-  std::vector<int> producers(Value value, std::vector<Value>* arrays) const {
+  void record_refusal(Value read, Value reader, const std::string& reason) {
+    const std::string producer(name_of(state_.graph[read].op));
+    const std::string consumer(name_of(state_.graph[reader].op));
+    const auto [known, is_new] = refusals_.try_emplace({producer, consumer, reason}, result_.refused.size());
+    if (is_new) {
+      result_.refused.push_back({producer, consumer, reason});
+    } else {
+      ++result_.refused[known->second].times;
+    }
+  }
+
+  /// The groups of the values it reads, through views, and everything it reads that may be in memory.
+  std::vector<int> producers(Value value, std::vector<Value>& arrays) const {
     std::vector<int> found;
     std::vector<Value> work = state_.graph[value].inputs;
     if (!is_computed(state_.graph[value])) work = {value};
@@ -78,23 +92,18 @@ class Fuser {
         work.push_back(node.inputs[0]);
       } else if (state_[input].group >= 0) {
         found.push_back(state_[input].group);
-        if (arrays != nullptr) arrays->push_back(input);
-      } else if (arrays != nullptr && !is_inline_constant(node)) {
-        arrays->push_back(input);
+        arrays.push_back(input);
+      } else if (!is_inline_constant(node)) {
+        arrays.push_back(input);
       }
     }
     return found;
   }
 
-  bool is_producer(Value value, int group) const {
-    const std::vector<int> found = producers(value, nullptr);
-    return std::find(found.begin(), found.end(), group) != found.end();
-  }
-
   /// The latest producer, then groups that are not earlier and read the same data.
   std::vector<int> candidates(Value value) const {
     std::vector<Value> arrays;
-    const std::vector<int> producing = producers(value, &arrays);
+    const std::vector<int> producing = producers(value, arrays);
     std::vector<int> found;
     const int latest = producing.empty() ? -1 : *std::max_element(producing.begin(), producing.end());
     if (latest >= 0) found.push_back(latest);
@@ -150,12 +159,10 @@ class Fuser {
     source.merged_into = into;
   }
 
-  std::string group_label(const Group& group) const {
-    return group.members.empty() ? "?" : std::string(name_of(state_.graph[group.members.back()].op));
-  }
-
   Groups state_;
   FusionResult result_;
+  std::map<std::tuple<std::string, std::string, std::string>, size_t>
+      refusals_;  ///< where each is in the result
 };
 
 }  // namespace

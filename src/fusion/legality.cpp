@@ -29,8 +29,8 @@ bool sweeps(const Node& node) {
 /// known when it is its turn.
 class Examination {
  public:
-  Examination(const Groups& state, Value value, const Group& group)
-      : state_(state), graph_(state.graph), group_(group), value_(value) {
+  Examination(const Groups& state, Value value, const Group& group, bool may_merge)
+      : state_(state), graph_(state.graph), group_(group), value_(value), may_merge_(may_merge) {
     joining_.domain = group.domain;
   }
 
@@ -230,7 +230,7 @@ class Examination {
 
   /// Whether the whole group that has the value can become part of this one.
   bool can_merge(Value value, const ValueState& value_state, const Points& points) const {
-    if (!state_.options.fuse) return false;
+    if (!state_.options.fuse || !may_merge_) return false;
     const Group& other = state_.groups[static_cast<size_t>(value_state.group)];
     if (other.closed || group_.closed || other.order >= group_.order || other.first_reader <= group_.order)
       return false;
@@ -252,7 +252,7 @@ class Examination {
   }
 
   void check_limits() {
-    if (group_.members.empty()) return;  // a kernel of its own is always possible
+    if (group_.members.empty() && joining_.merged.empty()) return;  // a kernel of its own is always possible
     if (group_.cost + joining_.cost > kMaxKernelCost)
       return refuse("the kernel would grow too large to compile quickly");
     size_t arrays = group_.arrays.size();
@@ -269,6 +269,7 @@ class Examination {
   const Graph& graph_;
   const Group& group_;
   Value value_;
+  bool may_merge_;
   Joining joining_;
   std::map<Value, Points, std::greater<>> needs_;
   uint32_t data_ids_ = 0;
@@ -285,7 +286,9 @@ Domain own_domain(const Graph& graph, Value value) {
 }
 
 Joining examine_joining(const Groups& state, Value value, const Group& group) {
-  return Examination(state, value, group).run();
+  Joining joining = Examination(state, value, group, true).run();
+  if (joining.allowed() || joining.merged.empty()) return joining;
+  return Examination(state, value, group, false).run();
 }
 
 }  // namespace tokamak
