@@ -43,7 +43,8 @@ from ._functions import (  # noqa: E402
     silu,
     softmax,
 )
-from ._jit import CacheInfo, jit  # noqa: E402
+from ._jit import CacheInfo, Jitted, jit  # noqa: E402
+from ._native import Explanation  # noqa: E402
 from ._logging import set_logs  # noqa: E402
 from ._profile import Profile, profile  # noqa: E402
 from ._runtime import memory_stats, num_threads, set_num_threads, trim_memory  # noqa: E402
@@ -56,7 +57,9 @@ __all__ = [
     "Array",
     "CacheInfo",
     "Error",
+    "Explanation",
     "InternalError",
+    "Jitted",
     "Profile",
     "Unsupported",
     "UserError",

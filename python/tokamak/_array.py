@@ -1,5 +1,8 @@
 """tokamak.Array: memory, or, inside a jitted function, a value that is being recorded."""
 
+# NumPy's functions take and give anything; the types are checked where they run.
+# mypy: no-warn-return-any
+
 from __future__ import annotations
 
 import operator
@@ -302,7 +305,7 @@ class Array(_native.ArrayBase):
     def repeat(self, repeats: Any, axis: Any = None) -> Array:
         return shapes.repeat(self, repeats, axis)
 
-    def astype(self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Array:
+    def astype(self, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True) -> Array:
         wanted = _dtypes.check(dtype)
         if not np.can_cast(self.dtype, wanted, casting):
             fail(UserTypeError, f"cannot cast {self.dtype} to {wanted} with casting={casting!r}")

@@ -1,5 +1,8 @@
 """Which NumPy dtypes there are, and what joins them."""
 
+# NumPy's functions take and give anything; the types are checked where they run.
+# mypy: no-warn-return-any
+
 from __future__ import annotations
 
 import sys

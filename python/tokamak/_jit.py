@@ -12,7 +12,7 @@ import inspect
 import re
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar, overload
+from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
 import numpy as np
 
@@ -20,9 +20,10 @@ from . import _dtypes, _logging, _native, _ops, _tree
 from ._array import Array
 from ._errors import Error, UserError, UserTypeError, UserValueError, fail
 
-__all__ = ["CacheInfo", "jit"]
+__all__ = ["CacheInfo", "Jitted", "jit"]
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _MAX_HOT_STATICS = 63
 
@@ -210,7 +211,7 @@ class JitCore:
             with self._lock:
                 self._compiling.pop(key, None)
 
-    def _leaf_key(self, call: Call) -> bytes:
+    def _leaf_key(self, call: Call) -> Any:
         key = _native.key_of(call.leaves)
         if isinstance(key, int) and _dtypes.know_bfloat16() is not None:
             key = _native.key_of(call.leaves)
@@ -404,10 +405,40 @@ def _numbers(name: str, given: Any) -> tuple[int, ...]:
     return numbers
 
 
+class Jitted(Protocol[P, R]):
+    """What `jit` returns: the function, compiled. In fact a `_native.JitCallable` over a `JitCore`."""
+
+    __wrapped__: Callable[P, R]
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
+    def __get__(self, instance: Any, owner: Any = None) -> Callable[..., R]: ...
+    def explain(self, *args: Any, **kwargs: Any) -> _native.Explanation: ...
+    def cache_info(self) -> CacheInfo: ...
+    def clear_cache(self) -> None: ...
+
+
 @overload
-def jit(function: Function, /, **options: Any) -> Function: ...
+def jit(
+    function: Callable[P, R],
+    /,
+    *,
+    fuse: bool = ...,
+    fast_math: bool = ...,
+    donate_argnums: int | Sequence[int] = ...,
+    static_argnums: int | Sequence[int] = ...,
+    static_argnames: str | Sequence[str] = ...,
+    max_programs: int = ...,
+) -> Jitted[P, R]: ...
 @overload
-def jit(*, fuse: bool = ..., **options: Any) -> Callable[[Function], Function]: ...
+def jit(
+    *,
+    fuse: bool = ...,
+    fast_math: bool = ...,
+    donate_argnums: int | Sequence[int] = ...,
+    static_argnums: int | Sequence[int] = ...,
+    static_argnames: str | Sequence[str] = ...,
+    max_programs: int = ...,
+) -> Callable[[Callable[P, R]], Jitted[P, R]]: ...
 def jit(
     function: Callable[..., Any] | None = None,
     /,

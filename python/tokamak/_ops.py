@@ -3,6 +3,9 @@
 Every other module builds on these. They record when an operand is traced, and run at once otherwise.
 """
 
+# NumPy's functions take and give anything; the types are checked where they run.
+# mypy: no-warn-return-any
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -39,7 +42,7 @@ def constant(value: Any, dtype: np.dtype[Any]) -> Array:
 
 def as_array(value: Any) -> Array:
     """Any operand as an Array: Arrays as they are, ndarrays without a copy, numbers with their default dtype."""
-    if isinstance(value, _native.ArrayBase):
+    if is_array(value):
         return value
     if isinstance(value, np.ndarray):
         if _dtypes.is_bfloat16(value.dtype):

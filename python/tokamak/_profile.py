@@ -1,5 +1,8 @@
 """What ran when: `with tk.profile() as p: ...; p.save("trace.json")`."""
 
+# NumPy's functions take and give anything; the types are checked where they run.
+# mypy: no-warn-return-any
+
 from __future__ import annotations
 
 import contextlib

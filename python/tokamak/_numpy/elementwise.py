@@ -38,8 +38,12 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
 def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None, dtype: Any = None) -> Any:  # noqa: A002
     low, high = (a_min if min is None else min), (a_max if max is None else max)
     x = as_array(a)
+    if _dtypes.is_integer(x.dtype):  # bounds that no element can cross
+        limits = np.iinfo(x.dtype)
+        low = None if type(low) is int and low <= limits.min else low
+        high = None if type(high) is int and high >= limits.max else high
     if low is None and high is None:
-        return x
+        return strong(x, x.dtype)
     kinds = [x, *[_kept_number(bound) for bound in (low, high) if bound is not None]]
     common = common_dtype(kinds) if dtype is None else _dtypes.check(dtype)
     try:

@@ -14,7 +14,7 @@ import numpy as np
 from .. import _dtypes
 from .._errors import Unsupported, UserIndexError, fail, unsupported
 from .._native import ArrayBase
-from .._ops import apply, as_array, broadcast, broadcast_shapes, constant, convert, iota, reshape, reverse, select, slice_
+from .._ops import apply, as_array, broadcast, broadcast_shapes, constant, convert, iota, is_array, reshape, reverse, select, slice_
 from .._registry import implements
 from .reductions import axis_of
 
@@ -174,7 +174,7 @@ def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
         x, axis = reshape(x, [x.size]), 0
     place = axis_of(x, axis)
     extent = x.shape[place]
-    if not isinstance(indices, ArrayBase):
+    if not is_array(indices):
         known = np.asarray(indices)
         if known.size == 0:
             known = known.astype(np.int64)

@@ -1,5 +1,8 @@
 """Sums, extremes, means, and their running forms, with NumPy's dtypes, order of operations and keywords."""
 
+# NumPy's functions take and give anything; the types are checked where they run.
+# mypy: no-warn-return-any
+
 from __future__ import annotations
 
 import builtins
@@ -10,7 +13,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from .. import _dtypes
-from .._errors import UserTypeError, UserValueError, fail, make, user_line
+from .._errors import Error, UserTypeError, UserValueError, fail, make, user_line
 from .._ops import apply, as_array, broadcast, constant, convert, full, reshape, select, strong
 from .._registry import implements
 from . import ufuncs
@@ -35,14 +38,13 @@ def axis_of(x: Any, axis: Any) -> int:
         raise _located(error) from None
 
 
-def _located(error: ValueError) -> ValueError:
-    located = make(UserValueError, str(error), user_line())
-    kind = type("AxisError", (UserValueError, np.exceptions.AxisError), {}) if isinstance(error, np.exceptions.AxisError) else None
-    if kind is None:
-        return located
-    again = kind(str(located))
-    again.where = located.where
-    return again
+class AxisError(UserValueError, np.exceptions.AxisError):
+    """An axis that an array does not have."""
+
+
+def _located(error: ValueError) -> Error:
+    kind = AxisError if isinstance(error, np.exceptions.AxisError) else UserValueError
+    return make(kind, str(error), user_line())
 
 
 def _kept(x: Any, result: Any, axes: tuple[int, ...], keepdims: bool) -> Any:

@@ -262,7 +262,7 @@ def _loop_of(ufunc: np.ufunc, operands: Sequence[Any], dtype: DType | None) -> L
 
 
 def _resolve(ufunc: np.ufunc, kinds: tuple[Any, ...], dtype: DType | None) -> Loop:
-    options = {} if dtype is None else {"signature": (None,) * ufunc.nin + (dtype,) * ufunc.nout}
+    options: Any = {} if dtype is None else {"signature": (None,) * ufunc.nin + (dtype,) * ufunc.nout}
     try:
         loop = ufunc.resolve_dtypes(kinds + (None,) * ufunc.nout, casting="same_kind", **options)
     except TypeError as error:
