@@ -1,0 +1,136 @@
+#include "native/check.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "interp/interpreter.h"
+#include "ir/text.h"
+#include "native/reference_sums.h"
+#include "runtime/buffer_pool.h"
+#include "support/cpu.h"
+
+namespace tokamak::testing {
+namespace {
+
+constexpr int64_t kFence = 64;
+constexpr int kFenceByte = 0x5A;
+
+std::string hexadecimal(const Tensor& tensor, int64_t i) {
+  const size_t size = size_of(tensor.type().dtype);
+  uint64_t bits = 0;
+  std::memcpy(&bits, tensor.data() + static_cast<size_t>(i) * size, size);
+  char text[80];
+  std::snprintf(text, sizeof text, "%.17g (0x%0*llx)", element_as_double(tensor, i),
+                static_cast<int>(2 * size), static_cast<unsigned long long>(bits));
+  return text;
+}
+
+bool same_element(const Tensor& a, const Tensor& b, int64_t i, bool any_zero) {
+  const size_t size = size_of(a.type().dtype);
+  const size_t offset = static_cast<size_t>(i) * size;
+  if (std::memcmp(a.data() + offset, b.data() + offset, size) == 0) return true;
+  if (!is_float(a.type().dtype)) return false;
+  const double x = element_as_double(a, i);
+  const double y = element_as_double(b, i);
+  return (std::isnan(x) && std::isnan(y)) || (any_zero && x == 0 && y == 0);
+}
+
+std::string describe(const Case& c, const std::vector<Arranged>& arguments,
+                     const std::vector<Arrangement>& arrangements) {
+  std::string text = "\n" + print(graph_of(c));
+  for (size_t i = 0; i < arguments.size(); ++i)
+    text += std::string(name_of(arrangements[i % arrangements.size()])) + " ";
+  return text;
+}
+
+}  // namespace
+
+Graph graph_of(const Case& c) {
+  Graph graph("f");
+  std::vector<Value> inputs;
+  for (const Tensor& operand : c.operands)
+    inputs.push_back(graph.add_parameter("p" + std::to_string(inputs.size()), operand.type()));
+  graph.set_outputs({graph.add(c.op, inputs, c.attributes)});
+  return graph;
+}
+
+std::vector<Arranged> arrange_all(const std::vector<Tensor>& arguments,
+                                  const std::vector<Arrangement>& arrangements) {
+  std::vector<Arranged> arranged;
+  for (size_t i = 0; i < arguments.size(); ++i)
+    arranged.push_back(arrange(arguments[i], arrangements[i % arrangements.size()]));
+  return arranged;
+}
+
+Compiled compile_for(const Graph& graph, const std::vector<Arranged>& arguments,
+                     const CompileOptions& options) {
+  std::vector<Layout> layouts;
+  for (const Arranged& argument : arguments) layouts.push_back(argument.layout());
+  return compile(graph, layouts, options);
+}
+
+std::vector<Tensor> run(const Program& program, const std::vector<Arranged>& arguments) {
+  std::vector<const void*> inputs;
+  std::vector<const int64_t*> strides;
+  for (const Arranged& argument : arguments) {
+    inputs.push_back(argument.data);
+    strides.push_back(argument.strides.data());
+  }
+  std::vector<Block> blocks;
+  std::vector<void*> outputs;
+  for (const TensorType& type : program.outputs) {
+    blocks.push_back(BufferPool::instance().allocate(type.bytes() + kFence));
+    outputs.push_back(blocks.back().data());
+    std::memset(outputs.back(), kFenceByte, static_cast<size_t>(type.bytes() + kFence));
+  }
+  program.run(inputs.data(), strides.data(), outputs.data());
+  std::vector<Tensor> results;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    results.push_back(Tensor::copy_of(program.outputs[i], outputs[i]));
+    const auto* behind = static_cast<const std::byte*>(outputs[i]) + program.outputs[i].bytes();
+    if (!std::all_of(behind, behind + kFence, [](std::byte b) { return b == std::byte{kFenceByte}; }))
+      throw InternalError("output " + std::to_string(i) + " was written beyond its end");
+  }
+  return results;
+}
+
+Agreement agreement_for(Op op, DType dtype) {
+  if (!is_float(dtype)) return Agreement::bits;
+  if (op == Op::reduce_max || op == Op::reduce_min) return Agreement::any_zero;
+  if (op == Op::reduce_sum || op == Op::reduce_prod) return Agreement::rounding;
+  return Agreement::bits;
+}
+
+std::string compare(const Tensor& found, const Tensor& expected, Agreement agreement) {
+  if (found.type() != expected.type())
+    return to_string(found.type()) + " instead of " + to_string(expected.type());
+  for (int64_t i = 0; i < found.type().elements(); ++i) {
+    if (same_element(found, expected, i, agreement == Agreement::any_zero)) continue;
+    return "element " + std::to_string(i) + " of " + to_string(found.type()) + " is " +
+           hexadecimal(found, i) + ", not " + hexadecimal(expected, i);
+  }
+  return {};
+}
+
+std::string check(const Case& c, const std::vector<Arrangement>& arrangements) {
+  const Graph graph = graph_of(c);
+  const std::vector<Arranged> arguments = arrange_all(c.operands, arrangements);
+  std::vector<Tensor> logical;
+  for (const Arranged& argument : arguments) logical.push_back(argument.logical);
+  std::string wrong;
+  try {
+    const Tensor found = run(*compile_for(graph, arguments).program, arguments)[0];
+    const Agreement agreement =
+        agreement_for(c.op, c.operands.empty() ? DType::i64 : c.operands[0].type().dtype);
+    wrong = agreement == Agreement::rounding
+                ? compare_fold(found, logical[0], c.op, c.attributes.ints(Attr::axes))
+                : compare(found, interpret(graph, logical, current_cpu().fma)[0], agreement);
+  } catch (const Error& error) {
+    wrong = error.what();
+  }
+  return wrong.empty() ? wrong : wrong + describe(c, arguments, arrangements);
+}
+
+}  // namespace tokamak::testing

@@ -1,0 +1,124 @@
+// Every element-wise op: all its dtypes, all kinds of shapes and layouts, special values.
+
+#include <gtest/gtest.h>
+
+#include "native/check.h"
+#include "native/op_lists.h"
+#include "native/values.h"
+
+namespace tokamak::testing {
+namespace {
+
+using enum Arrangement;
+
+class Elementwise : public ::testing::TestWithParam<Op> {
+ protected:
+  Op op() const { return GetParam(); }
+  const OpRecord& record() const { return record_of(op()); }
+  auto operand_count() const { return static_cast<size_t>(info(op()).arity); }
+  DType dtype_of_operand(size_t i, DType dtype) const {
+    return op() == Op::select && i == 0 ? DType::boolean : dtype;
+  }
+
+  /// convert has one case per target, the others one.
+  std::vector<Attributes> attribute_sets(bool all_targets) const {
+    if (op() != Op::convert) return {{}};
+    std::vector<Attributes> sets;
+    for (DType target : kAllDTypes) {
+      const bool representative = target == DType::f32 || target == DType::i8 || target == DType::u64;
+      if (all_targets || representative) sets.push_back({{Attr::dtype, target}});
+    }
+    return sets;
+  }
+
+  Case random_case(DType dtype, const std::vector<Shape>& shapes, const Attributes& attributes) {
+    Case c{op(), {}, attributes};
+    for (size_t i = 0; i < operand_count(); ++i) {
+      const TensorType type{dtype_of_operand(i, dtype), shapes[i % shapes.size()]};
+      c.operands.push_back(mixed_tensor(type, record().test, random_));
+    }
+    return c;
+  }
+
+  std::mt19937 random_{17};
+};
+
+TEST_P(Elementwise, IsRightForSpecialValuesOfEveryDType) {
+  for (DType dtype : dtypes_of(op())) {
+    for (const Attributes& attributes : attribute_sets(true)) {
+      std::vector<Tensor> operands = meeting_values(dtype, operand_count());
+      if (op() == Op::select) {
+        operands = meeting_values(dtype, 2);
+        const TensorType condition{DType::boolean, operands[0].type().shape};
+        operands.insert(operands.begin(), mixed_tensor(condition, {}, random_));
+      }
+      ASSERT_EQ(check({op(), operands, attributes}, {dense}), "");
+    }
+  }
+}
+
+TEST_P(Elementwise, IsRightForEveryDType) {
+  for (DType dtype : dtypes_of(op())) {
+    for (const Attributes& attributes : attribute_sets(true)) {
+      ASSERT_EQ(check(random_case(dtype, {{3, 131}}, attributes), {dense}), "");
+      ASSERT_EQ(check(random_case(dtype, {{3, 131}}, attributes), {stepped, gapped, unaligned}), "");
+    }
+  }
+}
+
+TEST_P(Elementwise, IsRightForEverySixteenBitFloat) {
+  if (operand_count() != 1) GTEST_SKIP() << "too many pairs";
+  for (DType dtype : {DType::f16, DType::bf16}) {
+    if (!contains(record().dtypes, dtype)) continue;
+    for (const Attributes& attributes : attribute_sets(false))
+      ASSERT_EQ(check({op(), {all_values(dtype)}, attributes}, {dense}), "");
+  }
+}
+
+TEST_P(Elementwise, IsRightForEveryShape) {
+  for (DType dtype : representative_dtypes(op())) {
+    for (const Attributes& attributes : attribute_sets(false)) {
+      for (const Shape& shape : kShapes)
+        ASSERT_EQ(check(random_case(dtype, {shape}, attributes), {dense}), "");
+    }
+  }
+}
+
+TEST_P(Elementwise, IsRightForEveryLayout) {
+  constexpr size_t kCount = std::size(kArrangements);
+  for (DType dtype : representative_dtypes(op())) {
+    for (const Attributes& attributes : attribute_sets(false)) {
+      for (size_t i = 1; i < kCount; ++i) {
+        const std::vector<Arrangement> each = {kArrangements[i], kArrangements[(i + 3) % kCount],
+                                               kArrangements[(i + 4) % kCount]};
+        ASSERT_EQ(check(random_case(dtype, {{5, 37}}, attributes), each), "");
+        if (i % 2 == 0) {
+          ASSERT_EQ(check(random_case(dtype, {{2, 3, 1, 2, 19}}, attributes), each), "");
+        } else {
+          ASSERT_EQ(check(random_case(dtype, {{67}}, attributes), each), "");
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Elementwise, BroadcastsItsOperands) {
+  if (operand_count() == 1) GTEST_SKIP() << "has one operand";
+  const std::vector<Shape> kinds[] = {{{7, 33}, {33}, {}},     {{7, 1}, {1, 33}, {7, 33}}, {{}, {19}, {1}},
+                                      {{19}, {}, {19}},        {{0, 4}, {4}, {}},          {{1}, {1, 1}, {}},
+                                      {{2, 1, 9}, {3, 1}, {9}}};
+  for (DType dtype : representative_dtypes(op())) {
+    size_t turn = 0;
+    for (const std::vector<Shape>& shapes : kinds) {
+      ASSERT_EQ(check(random_case(dtype, shapes, {}), {dense}), "");
+      const Arrangement second = kArrangements[turn++ % std::size(kArrangements)];
+      ASSERT_EQ(check(random_case(dtype, shapes, {}), {transposed, second, reversed}), "");
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, Elementwise, ::testing::ValuesIn(ops_of({OpFamily::Elementwise})),
+                         op_test_name);
+
+}  // namespace
+}  // namespace tokamak::testing
