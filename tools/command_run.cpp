@@ -5,6 +5,8 @@
 #include <iostream>
 
 #include "commands.h"
+#include "driver/compile.h"
+#include "driver/run.h"
 #include "files.h"
 #include "interp/interpreter.h"
 #include "ir/text.h"
@@ -18,9 +20,10 @@ namespace {
 constexpr int64_t kMaxBytes = int64_t{1} << 32;
 
 constexpr Option kOptions[] = {
-    {"--interpret", "", "with the reference interpreter"},
+    {"--interpret", "", "with the reference interpreter instead of compiled code"},
+    {"--no-fuse", "", "compile one kernel per operation"},
     {"--optimize", "", "run the graph passes first"},
-    {"--no-fma", "", "compute as a CPU without fused multiply-add does"},
+    {"--no-fma", "", "interpret as a CPU without fused multiply-add computes"},
     {"--seed", "N", "of the made-up arguments; 0 otherwise"},
     {"--max-elements", "N", "print at most this many of each result; 16 otherwise"},
     {"--arguments", "", "print the arguments too"},
@@ -88,12 +91,18 @@ void print_tensor(const std::string& name, const Tensor& tensor, int64_t max_ele
   std::cout << (count > max_elements ? ", ...]\n" : "]\n");
 }
 
+std::vector<Tensor> run_compiled(const Graph& graph, const std::vector<Tensor>& inputs, bool fuse) {
+  const std::vector<Layout> layouts(inputs.size());
+  return run_on_tensors(*compile(graph, layouts, {.fuse = fuse}).program, inputs);
+}
+
 }  // namespace
 
 std::span<const Option> run_options() { return kOptions; }
 
 int run_run(const Arguments& arguments) {
-  if (!arguments.has("--interpret")) throw UsageError("say how to run: --interpret");
+  const bool native = !arguments.has("--interpret");
+  if (native && arguments.has("--no-fma")) throw UsageError("--no-fma goes with --interpret");
   const bool fma = !arguments.has("--no-fma");
   const auto max_elements =
       static_cast<int64_t>(std::min<uint64_t>(arguments.integer("--max-elements", 16), kMaxBytes));
@@ -110,7 +119,8 @@ int run_run(const Arguments& arguments) {
     for (size_t i = 0; i < inputs.size() && arguments.has("--arguments"); ++i) {
       print_tensor("%" + graph.parameter_name(i), inputs[i], max_elements);
     }
-    const std::vector<Tensor> outputs = interpret(graph, inputs, fma);
+    const std::vector<Tensor> outputs =
+        native ? run_compiled(graph, inputs, !arguments.has("--no-fuse")) : interpret(graph, inputs, fma);
     for (size_t i = 0; i < outputs.size(); ++i)
       print_tensor("result " + std::to_string(i), outputs[i], max_elements);
   }

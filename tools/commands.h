@@ -26,6 +26,9 @@ struct Command {
 std::span<const Option> opt_options();
 int run_opt(const Arguments& arguments);
 
+std::span<const Option> explain_options();
+int run_explain(const Arguments& arguments);
+
 std::span<const Option> run_options();
 int run_run(const Arguments& arguments);
 

@@ -12,6 +12,8 @@ namespace {
 
 constexpr Command kCommands[] = {
     {"opt", "[options] FILE", "run graph passes over text IR and print the result", opt_options, run_opt},
+    {"explain", "[options] FILE", "compile the functions of a text IR file and show what became of them",
+     explain_options, run_explain},
     {"run", "[options] FILE", "run the functions of a text IR file on made-up data", run_options, run_run},
 };
 

@@ -123,7 +123,7 @@ std::string parse_float(std::string_view text, DType dtype, T& value) {
   return {};
 }
 
-std::string store_float(const Literal& literal, DType dtype, std::byte* out) {
+std::string store_float(const LiteralText& literal, DType dtype, std::byte* out) {
   if (literal.text == "nan" || literal.text == "-nan") {
     const uint64_t bits = literal.nan_bits.value_or(plain_nan(dtype, literal.text[0] == '-'));
     const bool fits = size_of(dtype) == 8 || bits >> (size_of(dtype) * 8) == 0;
@@ -166,7 +166,7 @@ std::string store_integer(std::string_view text, DType dtype, std::byte* out) {
   return {};
 }
 
-std::string store_bool(const Literal& literal, std::byte* out) {
+std::string store_bool(const LiteralText& literal, std::byte* out) {
   if (literal.text != "true" && literal.text != "false") return is_no(literal.text, DType::boolean);
   *out = std::byte{literal.text == "true"};
   return {};
@@ -186,7 +186,7 @@ std::string format_element(const Tensor& tensor, int64_t i) {
   return dtype == DType::u64 ? std::to_string(static_cast<uint64_t>(value)) : std::to_string(value);
 }
 
-std::string store_literal(const Literal& literal, DType dtype, std::byte* out) {
+std::string store_literal(const LiteralText& literal, DType dtype, std::byte* out) {
   switch (dtype) {
     case DType::boolean:
       return store_bool(literal, out);
@@ -215,7 +215,7 @@ std::string store_literal(const Literal& literal, DType dtype, std::byte* out) {
   return "no such dtype";
 }
 
-std::optional<DType> own_dtype(const Literal& literal) {
+std::optional<DType> own_dtype(const LiteralText& literal) {
   if (literal.text == "true" || literal.text == "false") return DType::boolean;
   return std::nullopt;
 }

@@ -16,17 +16,17 @@ namespace tokamak {
 std::string format_element(const Tensor& tensor, int64_t i);
 
 /// A number, true, false, inf or nan as it stands in the source, its dtype not yet known.
-struct Literal {
+struct LiteralText {
   std::string_view text;             ///< without the payload
   std::optional<uint64_t> nan_bits;  ///< of nan(0x...)
 };
 
 /// Writes the literal's value to `out`, which has room for one element. Says what is wrong, or nothing when
 /// it fits.
-std::string store_literal(const Literal& literal, DType dtype, std::byte* out);
+std::string store_literal(const LiteralText& literal, DType dtype, std::byte* out);
 
 /// The dtype a literal has whatever stands next to it: true and false are bool.
-std::optional<DType> own_dtype(const Literal& literal);
+std::optional<DType> own_dtype(const LiteralText& literal);
 
 /// Operands of one group share a dtype, so that one of them tells a bare literal what it is.
 enum class DTypeGroup : uint8_t {

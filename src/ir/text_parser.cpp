@@ -84,7 +84,7 @@ class Parser {
   struct Operand {
     Token token;
     std::optional<Value> value;
-    Literal literal;
+    LiteralText literal;
   };
 
   // Tokens
@@ -213,10 +213,10 @@ class Parser {
            token_.is_word("inf") || token_.is_word("nan");
   }
 
-  Literal literal() {
+  LiteralText literal() {
     if (!at_literal()) expected("a number");
     const Token token = take();
-    Literal literal{token.text, {}};
+    LiteralText literal{token.text, {}};
     if (literal.text == "nan" && accept('(')) {
       const Token bits = expect(Token::Kind::number, "the bits of a NaN, such as 0x7fc00000");
       const bool hex = bits.text.starts_with("0x");
@@ -231,7 +231,7 @@ class Parser {
     return literal;
   }
 
-  Tensor scalar(const Literal& literal, DType dtype, const Token& at) {
+  Tensor scalar(const LiteralText& literal, DType dtype, const Token& at) {
     Tensor tensor(TensorType{dtype, {}});
     const std::string problem = store_literal(literal, dtype, tensor.mutable_data());
     if (!problem.empty()) fail(at, problem, UserError::Kind::type);
@@ -239,7 +239,7 @@ class Parser {
   }
 
   /// Equal inline constants are one node.
-  Value inline_constant(const Literal& literal, DType dtype, const Token& at) {
+  Value inline_constant(const LiteralText& literal, DType dtype, const Token& at) {
     Tensor tensor = scalar(literal, dtype, at);
     uint64_t bits = 0;
     std::memcpy(&bits, tensor.data(), tensor.byte_size());

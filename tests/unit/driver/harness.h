@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "driver/compile.h"
+#include "driver/run.h"
 #include "interp/interpreter.h"
 #include "ir/graph.h"
 #include "ir/random_graph.h"
 #include "ir/text.h"
-#include "runtime/buffer_pool.h"
 #include "support/cpu.h"
 
 namespace tokamak::testing {
@@ -18,21 +18,7 @@ inline std::vector<Tensor> run_native(const Graph& graph, const std::vector<Tens
                                       const CompileOptions& options = {}) {
   const std::vector<Layout> layouts(graph.parameters().size());
   const Compiled compiled = compile(graph, layouts, options);
-  std::vector<const void*> inputs;
-  for (const Tensor& argument : arguments) inputs.push_back(argument.data());
-  std::vector<const int64_t*> strides(arguments.size(), nullptr);
-  std::vector<Block> blocks;
-  std::vector<void*> outputs;
-  for (const TensorType& type : compiled.program->outputs) {
-    blocks.push_back(BufferPool::instance().allocate(type.bytes()));
-    outputs.push_back(blocks.back().data());
-  }
-  compiled.program->run(inputs.data(), strides.data(), outputs.data());
-  std::vector<Tensor> results;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    results.push_back(Tensor::copy_of(compiled.program->outputs[i], outputs[i]));
-  }
-  return results;
+  return run_on_tensors(*compiled.program, arguments);
 }
 
 /// Runs the graph natively and by the interpreter; says where the results differ by more than `ulps`, or

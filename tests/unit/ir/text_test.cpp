@@ -67,7 +67,7 @@ TEST(Text, ElementsRoundTripToTheBit) {
       Tensor tensor = Tensor::copy_of({dtype, {}}, &bits);
       const std::string text = format_element(tensor, 0);
       const size_t parenthesis = text.find('(');
-      Literal literal{std::string_view(text).substr(0, parenthesis), {}};
+      LiteralText literal{std::string_view(text).substr(0, parenthesis), {}};
       if (parenthesis != std::string::npos)
         literal.nan_bits = std::stoull(text.substr(parenthesis + 1), nullptr, 16);
       Tensor back(tensor.type());
