@@ -61,14 +61,14 @@ std::optional<Rewrite> rewrite_elementwise(ViewContext& context, const Pending& 
 bool is_stretched(const Shape& from, const Shape& to, size_t axis);
 
 /// Elements start, start + step, ... (count of them) of one axis.
-struct Range {
+struct AxisRange {
   int64_t start = 0;
   int64_t step = 1;
   int64_t count = 0;
 
   int64_t last() const { return start + (count - 1) * step; }
 };
-std::vector<Range> ranges_of(const Attributes& slice, const Shape& operand);
-Attributes slice_attributes(const std::vector<Range>& ranges);
+std::vector<AxisRange> ranges_of(const Attributes& slice, const Shape& operand);
+Attributes slice_attributes(const std::vector<AxisRange>& ranges);
 
 }  // namespace tokamak

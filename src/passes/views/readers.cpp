@@ -11,11 +11,11 @@ namespace {
 std::optional<Rewrite> joined_slices(const ViewContext& context, const std::vector<Value>& pieces,
                                      size_t axis) {
   std::optional<Value> whole;
-  std::vector<Range> joined;
+  std::vector<AxisRange> joined;
   for (Value piece : pieces) {
     const std::optional<Value> operand = context.operand_of(piece, Op::slice);
     if (!operand || (whole && *whole != *operand)) return std::nullopt;
-    const std::vector<Range> ranges =
+    const std::vector<AxisRange> ranges =
         ranges_of(context.graph()[piece].attributes, context.shape_of(*operand));
     if (ranges[axis].step != 1) return std::nullopt;
     if (!whole) {

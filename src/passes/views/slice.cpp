@@ -8,23 +8,23 @@
 namespace tokamak {
 namespace {
 
-Pending slice(Value of, const std::vector<Range>& ranges) {
+Pending slice(Value of, const std::vector<AxisRange>& ranges) {
   return {Op::slice, {of}, slice_attributes(ranges)};
 }
 
-bool is_empty(const std::vector<Range>& ranges) {
-  return std::any_of(ranges.begin(), ranges.end(), [](const Range& range) { return range.count == 0; });
+bool is_empty(const std::vector<AxisRange>& ranges) {
+  return std::any_of(ranges.begin(), ranges.end(), [](const AxisRange& range) { return range.count == 0; });
 }
 
-Shape shape_of(const std::vector<Range>& ranges) {
+Shape shape_of(const std::vector<AxisRange>& ranges) {
   Shape shape;
-  for (const Range& range : ranges) shape.push_back(range.count);
+  for (const AxisRange& range : ranges) shape.push_back(range.count);
   return shape;
 }
 
 Rewrite slice_of_slice(const ViewContext& context, Value inner, Value operand,
-                       const std::vector<Range>& outer) {
-  std::vector<Range> ranges = ranges_of(context.graph()[inner].attributes, context.shape_of(operand));
+                       const std::vector<AxisRange>& outer) {
+  std::vector<AxisRange> ranges = ranges_of(context.graph()[inner].attributes, context.shape_of(operand));
   for (size_t i = 0; i < outer.size(); ++i) {
     if (outer[i].count == 0) {
       ranges[i] = {};
@@ -38,13 +38,13 @@ Rewrite slice_of_slice(const ViewContext& context, Value inner, Value operand,
 
 /// slice(broadcast(x)) = broadcast(slice(x)): stretched axes only change their extent.
 Rewrite slice_of_broadcast(ViewContext& context, Value inner, Value operand,
-                           const std::vector<Range>& outer) {
+                           const std::vector<AxisRange>& outer) {
   const Shape& from = context.shape_of(operand);
   const Shape& to = context.shape_of(inner);
   const size_t added = to.size() - from.size();
-  std::vector<Range> ranges;
+  std::vector<AxisRange> ranges;
   for (size_t i = 0; i < from.size(); ++i) {
-    ranges.push_back(is_stretched(from, to, i + added) ? Range{0, 1, from[i]} : outer[i + added]);
+    ranges.push_back(is_stretched(from, to, i + added) ? AxisRange{0, 1, from[i]} : outer[i + added]);
   }
   const Value part = context.make_inner(slice(operand, ranges));
   return Pending{Op::broadcast, {part}, {{Attr::shape, shape_of(outer)}}};
@@ -52,25 +52,25 @@ Rewrite slice_of_broadcast(ViewContext& context, Value inner, Value operand,
 
 /// slice(transpose(x)) = transpose(slice(x)), where that brings the slice to something it can merge with.
 std::optional<Rewrite> slice_of_transpose(ViewContext& context, Value inner, Value operand,
-                                          const std::vector<Range>& outer) {
+                                          const std::vector<AxisRange>& outer) {
   const Op below = context.graph()[operand].op;
   const bool merges =
       below == Op::slice || below == Op::broadcast || below == Op::concatenate || below == Op::pad;
   if (!merges) return std::nullopt;
   const Attributes attributes = context.graph()[inner].attributes;
   const Ints& permutation = attributes.ints(Attr::permutation);
-  std::vector<Range> ranges(outer.size());
+  std::vector<AxisRange> ranges(outer.size());
   for (size_t i = 0; i < outer.size(); ++i) ranges[static_cast<size_t>(permutation[i])] = outer[i];
   const Value part = context.make_inner(slice(operand, ranges));
   return Pending{Op::transpose, {part}, attributes};
 }
 
 /// slice(reverse(x)) = reverse(slice(x)), counting from the other end.
-Rewrite slice_of_reverse(ViewContext& context, Value inner, Value operand, const std::vector<Range>& outer) {
+Rewrite slice_of_reverse(ViewContext& context, Value inner, Value operand, const std::vector<AxisRange>& outer) {
   const Attributes attributes = context.graph()[inner].attributes;
-  std::vector<Range> ranges = outer;
+  std::vector<AxisRange> ranges = outer;
   for (int64_t axis : attributes.ints(Attr::axes)) {
-    Range& range = ranges[static_cast<size_t>(axis)];
+    AxisRange& range = ranges[static_cast<size_t>(axis)];
     if (range.count == 0) continue;
     range.start = context.shape_of(operand)[static_cast<size_t>(axis)] - 1 - range.last();
   }
@@ -81,7 +81,7 @@ Rewrite slice_of_reverse(ViewContext& context, Value inner, Value operand, const
 /// A slice of elements that all come from one operand of a concatenation needs only that one. A slice across
 /// several leaves the concatenation whole: others read it too, and each would get a different one.
 std::optional<Rewrite> slice_of_concatenation(ViewContext& context, Value inner,
-                                              const std::vector<Range>& outer) {
+                                              const std::vector<AxisRange>& outer) {
   if (is_empty(outer)) return std::nullopt;
   const auto axis = static_cast<size_t>(context.graph()[inner].attributes.integer(Attr::axis));
   const std::vector<int64_t>& offsets = context.offsets_of(inner);
@@ -91,20 +91,20 @@ std::optional<Rewrite> slice_of_concatenation(ViewContext& context, Value inner,
   };
   const size_t piece = piece_with(outer[axis].start);
   if (piece != piece_with(outer[axis].last())) return std::nullopt;
-  std::vector<Range> ranges = outer;
+  std::vector<AxisRange> ranges = outer;
   ranges[axis].start -= offsets[piece];
   return slice(context.graph()[inner].inputs[piece], ranges);
 }
 
 /// A slice within the padded operand needs no padding; one within the padding needs nothing else.
 std::optional<Rewrite> slice_of_padding(const ViewContext& context, Value inner,
-                                        const std::vector<Range>& outer) {
+                                        const std::vector<AxisRange>& outer) {
   if (is_empty(outer)) return std::nullopt;
   const Node& pad = context.graph()[inner];
   const Shape& operand = context.shape_of(pad.inputs[0]);
   const Ints& low = pad.attributes.ints(Attr::low);
   const Ints& interior = pad.attributes.ints(Attr::interior);
-  std::vector<Range> ranges = outer;
+  std::vector<AxisRange> ranges = outer;
   bool inside = true;
   for (size_t i = 0; i < outer.size(); ++i) {
     const int64_t end = context.shape_of(inner)[i] - pad.attributes.ints(Attr::high)[i];
@@ -121,11 +121,11 @@ std::optional<Rewrite> slice_of_padding(const ViewContext& context, Value inner,
 
 }  // namespace
 
-std::vector<Range> ranges_of(const Attributes& slice, const Shape& operand) {
+std::vector<AxisRange> ranges_of(const Attributes& slice, const Shape& operand) {
   const Ints& starts = slice.ints(Attr::starts);
   const Ints& limits = slice.ints(Attr::limits);
   const Ints& steps = slice.ints(Attr::steps);
-  std::vector<Range> ranges(operand.size());
+  std::vector<AxisRange> ranges(operand.size());
   for (size_t i = 0; i < ranges.size(); ++i) {
     const int64_t length = limits[i] - starts[i];
     if (length > 0) ranges[i] = {starts[i], steps[i], (length - 1) / steps[i] + 1};
@@ -134,11 +134,11 @@ std::vector<Range> ranges_of(const Attributes& slice, const Shape& operand) {
   return ranges;
 }
 
-Attributes slice_attributes(const std::vector<Range>& ranges) {
+Attributes slice_attributes(const std::vector<AxisRange>& ranges) {
   Ints starts;
   Ints limits;
   Ints steps;
-  for (const Range& range : ranges) {
+  for (const AxisRange& range : ranges) {
     const bool strides = range.count > 1;
     starts.push_back(range.count == 0 ? 0 : range.start);
     limits.push_back(range.count == 0 ? 0 : range.last() + 1);
@@ -151,7 +151,7 @@ Attributes slice_attributes(const std::vector<Range>& ranges) {
 std::optional<Rewrite> rewrite_slice(ViewContext& context, const Pending& node) {
   const Value input = node.inputs[0];
   const Shape& shape = context.shape_of(input);
-  const std::vector<Range> ranges = ranges_of(node.attributes, shape);
+  const std::vector<AxisRange> ranges = ranges_of(node.attributes, shape);
   if (shape_of(ranges) == shape) return input;  // as many elements as there are: all of them
 
   const Node& inner = context.graph()[input];
@@ -177,7 +177,7 @@ std::optional<Rewrite> rewrite_slice(ViewContext& context, const Pending& node) 
 std::optional<Rewrite> rewrite_dynamic_slice(ViewContext& context, const Pending& node) {
   const Ints& sizes = node.attributes.ints(Attr::sizes);
   const Shape& shape = context.shape_of(node.inputs[0]);
-  std::vector<Range> ranges;
+  std::vector<AxisRange> ranges;
   for (size_t i = 0; i < sizes.size(); ++i) {
     const int64_t room = shape[i] - sizes[i];
     const Tensor* start = context.graph().constant_value(node.inputs[i + 1]);
