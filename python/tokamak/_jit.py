@@ -116,6 +116,8 @@ class JitCore:
     def explain(self, *args: Any, **kwargs: Any) -> Any:
         """What the function compiles to for these arguments: kernels, code, memory. Does not run it."""
         call = self._take_apart(args, kwargs)
+        if _is_traced(call.leaves):
+            fail(UserTypeError, f"{self.name}: explain takes arrays; call it outside the jitted function")
         table = self._table_for(call)
         found = table.explanation(call.leaves)
         if found is None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _dtypes, _native
-from ._errors import UserTypeError, UserValueError, fail
+from ._errors import UserMemoryError, UserTypeError, UserValueError, fail
 
 if TYPE_CHECKING:
     from ._array import Array
@@ -143,6 +143,8 @@ def select(condition: Array, yes: Array, no: Array) -> Array:
 def check_shape(shape: Sequence[int]) -> None:
     if any(extent < 0 for extent in shape):
         fail(UserValueError, f"shape {tuple(shape)} has a negative extent")
+    if any(extent >= 1 << 63 for extent in shape):
+        fail(UserMemoryError, f"shape {tuple(shape)} is too large")
 
 
 def broadcast_shapes(what: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import UserValueError, fail, unsupported
+from .._errors import Error, UserTypeError, UserValueError, fail, unsupported
 from .._ops import as_array, broadcast as broadcast_op
 from .._ops import broadcast_shapes, check_shape, reverse, slice_axis
 from .._ops import reshape as reshape_op
@@ -19,8 +19,13 @@ from .reductions import axes_of, axis_of
 
 
 def shape_of(shape: Any) -> list[int]:
-    """A shape as users give it: a number, or numbers."""
-    return [operator.index(shape)] if np.ndim(shape) == 0 else [operator.index(n) for n in shape]
+    """A shape (or axes) as users give it: a number, or numbers."""
+    try:
+        return [operator.index(shape)] if np.ndim(shape) == 0 else [operator.index(n) for n in shape]
+    except TypeError as error:
+        if isinstance(error, Error):
+            raise
+        fail(UserTypeError, f"{shape!r} is no shape: {error}")
 
 
 @implements(np.reshape)
