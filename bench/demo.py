@@ -61,7 +61,7 @@ class Workload:
     @property
     def data(self) -> str:
         name = {np.float32: "f32", np.float64: "f64"}[self.dtype]
-        size = f"{self.shape[0] // 1_000_000}M" if len(self.shape) == 1 else "×".join(map(str, self.shape))
+        size = f"{self.shape[0] // 1_000_000}M" if len(self.shape) == 1 else "x".join(map(str, self.shape))
         return f"{name} {size}"
 
     def make(self) -> list[np.ndarray]:

@@ -23,7 +23,8 @@ BETWEEN = 18
 NAMES = {"numpy": "NumPy", "eager": "eager", "unfused": "unfused", "fused": "fused"}
 
 STYLE = """
-  text { font-family: system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; font-size: 12px; fill: #1f2328 }
+  text { font-size: 12px; fill: #1f2328 }
+  text { font-family: system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif }
   .title { font-weight: 600; font-size: 13px }
   .code { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace }
   .quiet { fill: #59636e }
@@ -76,7 +77,10 @@ def draw(numbers: dict[str, Any]) -> str:
         lines, top = draw_program(program, top)
         body += lines
     about = numbers["machine"]
-    note = f"{about['processor']}, {about['threads']} threads, {about['vectors']}; NumPy {about['numpy']}; medians, less is better"
+    note = (
+        f"{about['processor']}, {about['threads']} threads, {about['vectors']}; NumPy {about['numpy']}; "
+        "medians, less is better"
+    )
     body.append(f'<text class="quiet" x="0" y="{top + 4}">{escape(note)}</text>')
     height = top + 14
     return (
