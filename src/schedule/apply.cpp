@@ -65,6 +65,21 @@ void apply_one(LoopKernel& kernel, const Split& decision) {
   }
 }
 
+void apply_one(LoopKernel& kernel, const Tile& decision) {
+  apply_one(kernel, Split{decision.outer, decision.size});
+  apply_one(kernel, Split{decision.inner, decision.size});
+  // outer { inner_tile { inner } }  =>  inner_tile { outer { inner } }. What stood before the inner loop goes
+  // with it.
+  for (Nest& nest : kernel.nests) {
+    replace_loops(nest.root, decision.outer, [&](Loop& outer) -> std::vector<Stmt> {
+      auto inner_tiles = std::get<std::shared_ptr<Loop>>(outer.body.back());
+      outer.body.back() = std::move(inner_tiles->body[0]);
+      inner_tiles->body = {std::make_shared<Loop>(std::move(outer))};
+      return {inner_tiles};
+    });
+  }
+}
+
 /// Scratch that belongs to a row needs a place per lane when lanes are rows.
 void widen_scratch(LoopKernel& kernel, Loop& loop) {
   std::vector<bool> widened(kernel.buffers.size(), false);
@@ -238,6 +253,9 @@ std::string to_string(const Decision& decision, const LoopKernel& kernel) {
     }
     std::string operator()(const Split& d) const {
       return "split " + name(d.var) + " by " + std::to_string(d.tile);
+    }
+    std::string operator()(const Tile& d) const {
+      return "tile " + name(d.outer) + " and " + name(d.inner) + " by " + std::to_string(d.size);
     }
     std::string operator()(const Vectorise& d) const {
       return "vectorise " + name(d.var) + " with " + std::to_string(d.lanes) + " lanes";

@@ -17,31 +17,43 @@ namespace {
 constexpr int64_t kSumBlock = 16;
 /// Elements of one task when a long loop is cut: enough to hide claiming it, few enough to share evenly.
 constexpr int64_t kTaskElements = 8192;
+/// Rows and columns of a tile in which a transposed operand's cache lines are used up before they are lost.
+constexpr int64_t kTransposeTile = 32;
 /// A sweep is shared among tasks when there are fewer rows than this, and this many elements in all.
 constexpr int64_t kFewRows = 16;
 constexpr int64_t kLongSweep = 1 << 16;
 
-/// How well each axis suits the vector loop: bytes per iteration that lie next to each other along it.
-std::vector<double> contiguity(const LoopKernel& kernel, size_t axes) {
+/// The distance in bytes between neighbours along an axis; nullopt when it is not the same everywhere, or not
+/// known.
+std::optional<int64_t> stride_along(const LoopKernel& kernel, const Access& access, LoopVar axis) {
+  const Buffer& buffer = kernel[access.buffer];
+  int64_t stride = 0;
+  for (size_t d = 0; d < access.index->size(); ++d) {
+    const std::optional<int64_t> coefficient = linear_coefficient((*access.index)[d], axis);
+    if (!coefficient || (*coefficient != 0 && buffer.strides[d] == kDynamicStride)) return std::nullopt;
+    stride += *coefficient == 0 ? 0 : *coefficient * buffer.strides[d];
+  }
+  return stride;
+}
+
+/// How well each axis suits the vector loop: bytes, over the whole run, that lie next to each other along it.
+std::vector<double> contiguity(LoopKernel& kernel, size_t axes) {
   std::vector<double> scores(axes, 0);
-  for (const Nest& nest : kernel.nests) {
-    walk(nest.root, [&](const Stmt& stmt) {
+  for (Nest& nest : kernel.nests) {
+    double iterations = 1;
+    NestVisitor visitor;
+    visitor.enter = [&](Loop& loop) { iterations *= static_cast<double>(std::max<int64_t>(loop.extent, 1)); };
+    visitor.leave = [&](Loop& loop) { iterations /= static_cast<double>(std::max<int64_t>(loop.extent, 1)); };
+    visitor.visit = [&](Stmt& stmt) {
       const std::optional<Access> access = access_of(stmt);
-      if (!access) return;
-      const Buffer& buffer = kernel[access->buffer];
-      if (buffer.role == Buffer::Role::scratch) return;
-      const auto size = static_cast<int64_t>(size_of(buffer.type.dtype));
+      if (!access || kernel[access->buffer].role == Buffer::Role::scratch) return;
+      const auto size = static_cast<int64_t>(size_of(kernel[access->buffer].type.dtype));
       for (size_t axis = 0; axis < axes; ++axis) {
-        int64_t stride = 0;
-        for (size_t d = 0; d < access->index->size(); ++d) {
-          const std::optional<int64_t> coefficient =
-              linear_coefficient((*access->index)[d], static_cast<LoopVar>(axis));
-          const bool jumps = !coefficient || (*coefficient != 0 && buffer.strides[d] == kDynamicStride);
-          stride += jumps ? int64_t{1} << 40 : *coefficient * buffer.strides[d];
-        }
-        if (stride == size) scores[axis] += static_cast<double>(size) * (access->is_store ? 2 : 1);
+        if (stride_along(kernel, *access, static_cast<LoopVar>(axis)) != size) continue;
+        scores[axis] += iterations * static_cast<double>(size) * (access->is_store ? 2 : 1);
       }
-    });
+    };
+    walk(nest.root, visitor);
   }
   return scores;
 }
@@ -142,10 +154,29 @@ class Chooser {
     if (domain_.has_sweep) {
       row_tasks_ /= lanes;
       if (extent(var) > lanes) decide(Split{var, lanes});
+    } else if (rows_.size() >= 2 && walks_across(rows_[rows_.size() - 2], var)) {
+      decide(Tile{rows_[rows_.size() - 2], var, kTransposeTile});
     } else if (extent(var) > 4 * kTaskElements || (rows_.size() == 1 && extent(var) > kTaskElements)) {
       decide(Split{var, kTaskElements});
     }
     decide(Vectorise{var, lanes});
+  }
+
+  /// Whether something lies next to itself along `other` and not along the vector loop: a transposed operand,
+  /// whose every element would be on a cache line of its own.
+  bool walks_across(LoopVar other, LoopVar vector) const {
+    if (extent(other) <= kTransposeTile || extent(vector) <= kTransposeTile) return false;
+    bool found = false;
+    for (const Nest& nest : result_.loops.nests) {
+      walk(nest.root, [&](const Stmt& stmt) {
+        const std::optional<Access> access = access_of(stmt);
+        if (!access) return;
+        const auto size = static_cast<int64_t>(size_of(result_.loops[access->buffer].type.dtype));
+        const std::optional<int64_t> along = stride_along(result_.loops, *access, vector);
+        found = found || (stride_along(result_.loops, *access, other) == size && (!along || *along > size));
+      });
+    }
+    return found;
   }
 
   /// As many lanes as a register holds of the widest element; several registers' worth where a reduction

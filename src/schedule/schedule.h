@@ -24,6 +24,12 @@ struct Split {
   LoopVar var;
   int64_t tile;
 };
+/// Two nested loops run tile by tile: for o, for i  =>  for o_tile, for i_tile, for o in tile, for i in tile
+struct Tile {
+  LoopVar outer;
+  LoopVar inner;
+  int64_t size;
+};
 /// The loop over `var` runs `lanes` iterations at once.
 struct Vectorise {
   LoopVar var;
@@ -48,7 +54,7 @@ struct Stream {
   BufferId buffer;
 };
 
-using Decision = std::variant<Collapse, Split, Vectorise, Cascade, SplitSweep, Parallelise, Stream>;
+using Decision = std::variant<Collapse, Split, Tile, Vectorise, Cascade, SplitSweep, Parallelise, Stream>;
 using Schedule = std::vector<Decision>;
 
 /// A kernel's loops with the decisions that made them what they are.

@@ -75,16 +75,17 @@ Loop* only_loop(Loop& loop) {
 }  // namespace
 
 void parallelise(LoopKernel& kernel, Loop& root) {
+  constexpr int64_t kEnoughTasks = 1024;  // more only make every task work out its place again
   std::vector<std::pair<LoopVar, int64_t>> rows;
+  int64_t tasks = 1;
   for (Loop* next = only_loop(root); next != nullptr; next = only_loop(root)) {
-    if (next->kind != LoopKind::serial || next->ordered || next->bound) break;
+    if (next->kind != LoopKind::serial || next->ordered || next->bound || tasks >= kEnoughTasks) break;
     rows.emplace_back(next->var, next->extent);
+    tasks *= next->extent;
     const std::shared_ptr<Loop> keep_alive = std::get<std::shared_ptr<Loop>>(root.body.back());
     root.body.pop_back();
     for (Stmt& stmt : keep_alive->body) root.body.push_back(std::move(stmt));
   }
-  int64_t tasks = 1;
-  for (const auto& [var, extent] : rows) tasks *= extent;
   root.extent = tasks;
   kernel.extents[static_cast<size_t>(root.var)] = tasks;
   const Extents extents = kernel.extents_function();
@@ -95,7 +96,8 @@ void parallelise(LoopKernel& kernel, Loop& root) {
       continue;
     }
     inner /= extent;
-    substitute_variable(kernel, root, var, modulo(divide(Index::of(root.var), inner, extents), extent, extents));
+    substitute_variable(kernel, root, var,
+                        modulo(divide(Index::of(root.var), inner, extents), extent, extents));
   }
 }
 
