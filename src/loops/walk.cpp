@@ -24,6 +24,13 @@ void walk(const Loop& loop, const std::function<void(const Stmt&)>& visit) {
   }
 }
 
+void for_each_loop(const Loop& loop, const std::function<void(const Loop&)>& visit) {
+  visit(loop);
+  for (const Stmt& stmt : loop.body) {
+    if (const Loop* inner = as_loop(stmt)) for_each_loop(*inner, visit);
+  }
+}
+
 void for_each_index(Stmt& stmt, const std::function<void(Index&)>& visit) {
   struct Visitor {
     const std::function<void(Index&)>& visit;

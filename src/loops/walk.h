@@ -16,6 +16,8 @@ struct NestVisitor {
 };
 void walk(Loop& loop, const NestVisitor& visitor);
 void walk(const Loop& loop, const std::function<void(const Stmt&)>& visit);
+/// The loop itself and every loop inside it, outermost first.
+void for_each_loop(const Loop& loop, const std::function<void(const Loop&)>& visit);
 
 /// Every index expression of a statement (not of loops inside it), for rewriting.
 void for_each_index(Stmt& stmt, const std::function<void(Index&)>& visit);

@@ -234,12 +234,12 @@ bool can_collapse(const LoopKernel& kernel, LoopVar outer, LoopVar inner) {
   };
   for (const Nest& nest : kernel.nests) {
     walk(nest.root, check_stmt);
-    walk(const_cast<Loop&>(nest.root), {.enter = [&](Loop& loop) {  // NOLINT: looked at, not changed
-           if (loop.var != outer) return;
-           const Loop* only = loop.body.size() == 1 ? as_loop(loop.body[0]) : nullptr;
-           possible = possible && only != nullptr && only->var == inner && !loop.bound && !only->bound &&
-                      loop.kind == LoopKind::serial && only->kind == LoopKind::serial;
-         }});
+    for_each_loop(nest.root, [&](const Loop& loop) {
+      if (loop.var != outer) return;
+      const Loop* only = loop.body.size() == 1 ? as_loop(loop.body[0]) : nullptr;
+      possible = possible && only != nullptr && only->var == inner && !loop.bound && !only->bound &&
+                 loop.kind == LoopKind::serial && only->kind == LoopKind::serial;
+    });
   }
   return possible;
 }

@@ -210,9 +210,7 @@ class Chooser {
   int sweep_count() const {
     int sweeps = 0;
     for (const Nest& nest : result_.loops.nests) {
-      walk(const_cast<Loop&>(nest.root), {.enter = [&](Loop& loop) {  // NOLINT: looked at, not changed
-             if (!swept_.empty() && loop.var == swept_.front()) ++sweeps;
-           }});
+      for_each_loop(nest.root, [&](const Loop& loop) { sweeps += loop.var == swept_.front() ? 1 : 0; });
     }
     return sweeps;
   }
