@@ -3,6 +3,7 @@
 #include "driver/compile.h"
 
 #include "driver/assemble.h"
+#include "driver/bug_report.h"
 #include "driver/kernel_cache.h"
 #include "driver/report.h"
 #include "fusion/fuse.h"
@@ -11,7 +12,9 @@
 
 namespace tokamak {
 
-Compiled compile(const Graph& graph, std::span<const Layout> layouts, const CompileOptions& options) {
+namespace {
+
+Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const CompileOptions& options) {
   const Cpu& cpu = current_cpu();
   StageClock clock;
 
@@ -40,6 +43,16 @@ Compiled compile(const Graph& graph, std::span<const Layout> layouts, const Comp
   clock.finish("plan");
 
   return {assembled.program, explain({graph, optimized, fusion, kernels, assembled, cpu, clock.times()})};
+}
+
+}  // namespace
+
+Compiled compile(const Graph& graph, std::span<const Layout> layouts, const CompileOptions& options) {
+  try {
+    return make_program(graph, layouts, options);
+  } catch (const InternalError& error) {
+    throw with_bug_report(error, graph);
+  }
 }
 
 }  // namespace tokamak
