@@ -60,7 +60,9 @@ TEST_P(Elementwise, IsRightForSpecialValuesOfEveryDType) {
 TEST_P(Elementwise, IsRightForEveryDType) {
   for (DType dtype : dtypes_of(op())) {
     for (const Attributes& attributes : attribute_sets(true)) {
-      ASSERT_EQ(check(random_case(dtype, {{3, 131}}, attributes), {dense}), "");
+      if (op() != Op::convert) {
+        ASSERT_EQ(check(random_case(dtype, {{131}}, attributes), {dense}), "");
+      }
       ASSERT_EQ(check(random_case(dtype, {{3, 131}}, attributes), {stepped, gapped, unaligned}), "");
     }
   }
@@ -78,7 +80,7 @@ TEST_P(Elementwise, IsRightForEverySixteenBitFloat) {
 TEST_P(Elementwise, IsRightForEveryShape) {
   for (DType dtype : representative_dtypes(op())) {
     for (const Attributes& attributes : attribute_sets(false)) {
-      for (const Shape& shape : kShapes)
+      for (const Shape& shape : shapes_for(dtype))
         ASSERT_EQ(check(random_case(dtype, {shape}, attributes), {dense}), "");
     }
   }

@@ -41,12 +41,20 @@ inline std::vector<DType> representative_dtypes(Op op) {
   return dtypes;
 }
 
-/// Scalars, nothing, one, and sizes around the widths of vectors and their multiples; up to five axes.
-inline const std::vector<Shape> kShapes = {{},        {0},    {1},     {2},       {3},
-                                           {4},       {5},    {7},     {8},       {9},
-                                           {15},      {16},   {17},    {31},      {33},
-                                           {63},      {65},   {129},   {1003},    {3, 0, 2},
+/// A scalar, nothing, one, and several axes, up to five.
+inline const std::vector<Shape> kShapes = {{},        {0},    {1},     {37},      {3, 0, 2},
                                            {1, 1, 1}, {5, 3}, {3, 17}, {9, 1, 5}, {2, 3, 2, 3, 5}};
+
+/// Those, and sizes around the widths of all vectors.
+inline std::vector<Shape> shapes_for(DType dtype) {
+  std::vector<Shape> shapes = kShapes;
+  for (int64_t vector_bytes : {16, 32, 64}) {
+    const int64_t lanes = vector_bytes / static_cast<int64_t>(size_of(dtype));
+    for (int64_t size : {lanes - 1, lanes, lanes + 1}) shapes.push_back({size});
+  }
+  shapes.push_back({1003});
+  return shapes;
+}
 
 inline std::string op_test_name(const ::testing::TestParamInfo<Op>& info) {
   return std::string(name_of(info.param));

@@ -37,6 +37,14 @@ std::vector<Fold> exact_fold(const Tensor& operand, Op op, const Ints& axes, int
   return folds;
 }
 
+/// The smallest number of the format.
+long double smallest_of(DType dtype) {
+  if (dtype == DType::f64) return std::ldexp(1.0L, -1074);
+  if (dtype == DType::f16) return std::ldexp(1.0L, -24);
+  if (dtype == DType::bf16) return std::ldexp(1.0L, -133);
+  return std::ldexp(1.0L, -149);
+}
+
 /// Half the distance from 1 to the next number of the format.
 long double unit_of(DType dtype) {
   if (dtype == DType::f64) return std::ldexp(1.0L, -53);
@@ -59,7 +67,8 @@ std::string compare_fold(const Tensor& found, const Tensor& operand, Op op, cons
   for (int64_t i = 0; i < results; ++i) {
     const Fold& fold = folds[static_cast<size_t>(i)];
     const long double value = element_as_double(found, i);
-    const long double allowed = accumulating * fold.magnitude + 2 * unit_of(dtype) * std::abs(fold.value);
+    const long double allowed =
+        accumulating * fold.magnitude + 2 * unit_of(dtype) * std::abs(fold.value) + smallest_of(dtype);
     const bool same_class = std::isnan(fold.value) ? std::isnan(value) : value == fold.value;
     if (same_class || (std::isfinite(fold.value) && std::abs(value - fold.value) <= allowed)) continue;
     char text[160];

@@ -1,0 +1,73 @@
+// Code for AVX-512 is made for every op on every machine, and looked at where it cannot run.
+
+#include <gtest/gtest.h>
+
+#include "codegen/codegen.h"
+#include "fusion/fuse.h"
+#include "native/array_cases.h"
+#include "native/op_lists.h"
+#include "native/values.h"
+#include "schedule/schedule.h"
+
+namespace tokamak::testing {
+namespace {
+
+/// The assembly of all kernels of a graph whose arguments are dense.
+std::string assembly(const Graph& graph, const Cpu& cpu) {
+  std::string text;
+  for (const FusedKernel& kernel : fuse(graph, {}).kernels) {
+    const std::vector<Layout> layouts(kernel.body.parameters().size());
+    text += emit_assembly(schedule_kernel(kernel, layouts, cpu).loops, cpu);
+  }
+  return text;
+}
+
+Case sample_of(Op op, DType dtype, std::mt19937& random) {
+  if (family_of(op) != OpFamily::Elementwise) return array_cases(op, dtype, random)[0];
+  Case c{op, {}};
+  if (op == Op::convert) c.attributes = {{Attr::dtype, dtype == DType::f32 ? DType::i16 : DType::f32}};
+  for (int i = 0; i < info(op).arity; ++i) {
+    const DType operand = op == Op::select && i == 0 ? DType::boolean : dtype;
+    c.operands.push_back(plain_tensor({operand, {1003}}, {}, random));
+  }
+  return c;
+}
+
+class Assembly : public ::testing::TestWithParam<Op> {
+ protected:
+  void SetUp() override {
+    if (current_cpu().name != "native") GTEST_SKIP() << "the same for every TOKAMAK_CPU";
+  }
+};
+
+TEST_P(Assembly, ExistsForAvx512) {
+  const Op op = GetParam();
+  std::mt19937 random(3);
+  for (DType dtype : representative_dtypes(op)) {
+    const std::string text = assembly(graph_of(sample_of(op, dtype, random)), cpu_named("x86-64-v4"));
+    EXPECT_FALSE(text.empty());
+    if (family_of(op) == OpFamily::Elementwise) {
+      EXPECT_NE(text.find("zmm"), std::string::npos) << name_of(dtype);
+    }
+  }
+}
+
+TEST_P(Assembly, StaysWithinTheLevel) {
+  const Op op = GetParam();
+  std::mt19937 random(3);
+  const DType dtype = representative_dtypes(op)[0];
+  const Graph graph = graph_of(sample_of(op, dtype, random));
+  EXPECT_EQ(assembly(graph, cpu_named("x86-64")).find("ymm"), std::string::npos);
+  EXPECT_EQ(assembly(graph, cpu_named("x86-64-v3")).find("zmm"), std::string::npos);
+}
+
+std::vector<Op> computing_ops() {
+  std::vector<Op> ops = ops_of(
+      {OpFamily::Elementwise, OpFamily::View, OpFamily::Index, OpFamily::Reduce, OpFamily::Cumulative});
+  ops.push_back(Op::iota);
+  return ops;
+}
+INSTANTIATE_TEST_SUITE_P(Ops, Assembly, ::testing::ValuesIn(computing_ops()), op_test_name);
+
+}  // namespace
+}  // namespace tokamak::testing
