@@ -10,6 +10,7 @@ shift 2
 logs=$build/test-logs
 mkdir -p "$logs"
 cd "$root" || exit 1
+export TOKAMAK_VERIFY=1  # the compiler checks its own work after every stage
 
 run_cpp() {
   ctest --test-dir "$build" --parallel "${JOBS:-2}" --output-on-failure --no-tests=error

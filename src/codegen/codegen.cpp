@@ -7,6 +7,7 @@
 #include "codegen/emit.h"
 #include "codegen/jit.h"
 #include "codegen/target.h"
+#include "support/verification.h"
 
 namespace tokamak {
 namespace {
@@ -62,9 +63,9 @@ std::shared_ptr<const NativeKernel> compile(const LoopKernel& kernel, const Cpu&
   if (!cpu.runs_here)
     throw InternalError("compiling " + kernel.name + " for a processor that is not here: " + cpu.name);
   CodeModule code = generate(kernel, cpu, /*keep_names=*/false);
-#ifdef TOKAMAK_VERIFY_PASSES
-  verify_module(code);
-#endif
+  if (verification_enabled()) {
+    verify_module(code);
+  }
   auto object = machine_code(code, llvm::CodeGenFileType::ObjectFile);
   auto linked = codegen::link_object({object.data(), object.size()}, kernel.name, code.externals);
   return std::make_shared<LinkedKernel>(std::move(linked), kernel);

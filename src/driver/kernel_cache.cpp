@@ -8,6 +8,7 @@
 #include "runtime/profiler.h"
 #include "runtime/thread_pool.h"
 #include "support/log.h"
+#include "support/verification.h"
 
 namespace tokamak {
 namespace {
@@ -62,9 +63,7 @@ std::shared_ptr<const CompiledKernel> compile_one(const KernelRequest& request, 
   ProfileScope profile(ProfileCategory::compile, request.kernel->name);
   ScheduledKernel scheduled = schedule_kernel(*request.kernel, request.layouts, cpu);
   scheduled.loops.relaxed_math = fast_math;
-#ifdef TOKAMAK_VERIFY_PASSES
-  verify(scheduled.loops);
-#endif
+  if (verification_enabled()) verify(scheduled.loops);
   auto compiled = std::make_shared<CompiledKernel>();
   compiled->code = compile(scheduled.loops, cpu);
   compiled->loops = std::make_shared<const LoopKernel>(std::move(scheduled.loops));

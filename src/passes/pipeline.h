@@ -7,14 +7,9 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "support/verification.h"
 
 namespace tokamak {
-
-#ifdef TOKAMAK_VERIFY_PASSES
-inline constexpr bool kVerifyPasses = true;
-#else
-inline constexpr bool kVerifyPasses = false;
-#endif
 
 /// One run of one pass.
 struct PassRecord {
@@ -26,10 +21,10 @@ struct PassRecord {
 };
 
 struct PipelineOptions {
-  bool fused_multiply_add = true;     ///< as the CPU the code is for; constants fold with it
-  std::vector<std::string> passes;    ///< just these, in this order, once; empty: the whole pipeline
-  std::vector<std::string> disabled;  ///< left out
-  bool verify = kVerifyPasses;        ///< re-derive every type after every pass
+  bool fused_multiply_add = true;        ///< as the CPU the code is for; constants fold with it
+  std::vector<std::string> passes;       ///< just these, in this order, once; empty: the whole pipeline
+  std::vector<std::string> disabled;     ///< left out
+  bool verify = verification_enabled();  ///< re-derive every type after every pass
   std::function<void(std::string_view pass, const Graph& graph)> after_pass;
   std::vector<PassRecord>* record = nullptr;  ///< what ran, appended
 };
