@@ -94,3 +94,13 @@ def test_what_is_refused():
         tk.jit(lambda x: x.__setitem__(0, 1))(x)
     with pytest.raises(IndexError, match="str"):
         tk.jit(lambda x: x["a"])(x)
+
+
+@pytest.mark.parametrize("layout", ["dense", "reversed"])
+def test_reversed_after_a_reshape(layout, rng):
+    """Indices that fall while they are divided."""
+    x = with_layout(rng, random_array(rng, (8, 5, 3), np.float32), layout)
+    check(lambda x: x.reshape(-1)[::-1], x)
+    check(lambda x: x.reshape(4, -1)[::-1, 3::-2] + 1, x)
+    check(lambda x: np.repeat(x, 2, axis=0)[::-1], x)
+    check(lambda x: np.tile(x, 2)[..., ::-1], x)
