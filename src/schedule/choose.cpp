@@ -190,7 +190,10 @@ class Chooser {
         DType dtype = DType::i8;
         if (const auto* load = std::get_if<Load>(&stmt)) dtype = kernel[load->result];
         if (const auto* store = std::get_if<Store>(&stmt)) dtype = kernel[store->value];
-        if (const auto* step = std::get_if<Accumulate>(&stmt)) dtype = kernel[step->accumulator].dtype;
+        if (const auto* step = std::get_if<Accumulate>(&stmt)) {
+          dtype = step->position ? DType::i64
+                                 : kernel[step->accumulator].dtype;  // arg* keep positions in lanes too
+        }
         if (const auto* compute = std::get_if<Compute>(&stmt)) {
           dtype = kernel[compute->result];
           cost += scalar_cost(compute->op, kernel[compute->operands.back()], dtype);
