@@ -70,7 +70,8 @@ class Simplifier {
     for (const Rule* rule : rules_[static_cast<size_t>(pending.op)]) {
       bound = {};
       if (!matches_operation(rule->from, pending.op, pending.inputs, pending.attributes, bound)) continue;
-      if (bound.variables[0]) bound.dtype = made_.type_of(*bound.variables[0]).dtype;
+      const Value decides = bound.variables[0].value_or(pending.inputs.back());
+      bound.dtype = made_.type_of(decides).dtype;
       if (contains(rule->dtypes, bound.dtype) && (rule->when == nullptr || rule->when(bound))) return rule;
     }
     return nullptr;

@@ -98,12 +98,13 @@ void recombine(Index& sum) {
   }
 }
 
-/// Splits a into divisor * multiple + rest, moving into `multiple` whatever divides evenly.
+/// Splits a into divisor * multiple + rest, moving into `multiple` whatever divides evenly. As far as the
+/// extents tell, the rest is not negative: generated code divides it as an unsigned number.
 struct Parts {
   Index multiple;
   Index rest;
 };
-Parts split_multiples(const Index& a, int64_t divisor) {
+Parts split_multiples(const Index& a, int64_t divisor, const Extents& extents) {
   Parts parts;
   parts.multiple.constant = floor_div(a.constant, divisor);
   parts.rest.constant = floor_mod(a.constant, divisor);
@@ -113,6 +114,11 @@ Parts split_multiples(const Index& a, int64_t divisor) {
     } else {
       parts.rest.terms.push_back(term);
     }
+  }
+  if (const std::optional<Bounds> bounds = bounds_of(parts.rest, extents); bounds && bounds->low < 0) {
+    const int64_t raise = -floor_div(bounds->low, divisor);
+    parts.rest.constant += raise * divisor;
+    parts.multiple.constant -= raise;
   }
   return parts;
 }
@@ -174,7 +180,7 @@ Index operator*(const Index& a, int64_t factor) {
 
 Index divide(const Index& a, int64_t divisor, const Extents& extents) {
   if (divisor == 1) return a;
-  Parts parts = split_multiples(a, divisor);
+  Parts parts = split_multiples(a, divisor, extents);
   if (lies_in(parts.rest, divisor, extents)) return parts.multiple;
   // (6*i + 3*j + 1) / 9 is (2*i + j) / 3: what lies below the common factor cannot carry.
   const int64_t factor = common_factor(parts.rest, divisor);
@@ -186,7 +192,7 @@ Index divide(const Index& a, int64_t divisor, const Extents& extents) {
 
 Index modulo(const Index& a, int64_t divisor, const Extents& extents) {
   if (divisor == 1) return {};
-  Index rest = split_multiples(a, divisor).rest;
+  Index rest = split_multiples(a, divisor, extents).rest;
   if (lies_in(rest, divisor, extents)) return rest;
   const int64_t factor = common_factor(rest, divisor);
   if (factor > 1) {

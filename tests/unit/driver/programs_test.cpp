@@ -132,6 +132,13 @@ const NamedProgram kPrograms[] = {
      "func @f(%x: f32[2,3,4,5,6]) { %0 = transpose %x {permutation=[4,2,0,1,3]}\n %1 = reduce_max %0 "
      "{axes=[1,3]}\n %2 = exp %1\n return %2 }",
      0},
+    {"reversed_after_reshape",
+     "func @f(%x: i32[8,15]) { %0 = reshape %x {shape=[120]}\n %1 = reverse %0 {axes=[0]}\n return %1 }", 0},
+    {"reversed_repeat",
+     "func @f(%x: f32[60]) { %0 = reshape %x {shape=[60,1]}\n %1 = broadcast %0 {shape=[60,2]}\n %2 = "
+     "reshape %1 {shape=[120]}\n "
+     "%3 = reverse %2 {axes=[0]}\n return %3 }",
+     0},
     {"wide_fan_out",
      "func @f(%x: f64[777]) { %0 = sin %x\n %1 = cos %x\n %2 = reduce_max %x {axes=[0]}\n %3 = reduce_min %x "
      "{axes=[0]}\n return %0, %1, %2, %3 }",

@@ -1,0 +1,82 @@
+#include "support/index.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace tokamak {
+namespace {
+
+constexpr int64_t kExtents[] = {12, 7, 120};
+int64_t extent(LoopVar var) { return kExtents[static_cast<size_t>(var)]; }
+
+int64_t floor_div(int64_t a, int64_t b) { return a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0); }
+
+/// The value of an index, checking on the way that nothing negative is divided.
+int64_t evaluate(const Index& index, const int64_t* point) {
+  int64_t sum = index.constant;
+  for (const IndexTerm& term : index.terms) {
+    int64_t atom = 0;
+    if (const auto* var = std::get_if<LoopVar>(&term.atom)) atom = point[static_cast<size_t>(*var)];
+    if (const auto* q = std::get_if<Quotient>(&term.atom)) {
+      const int64_t numerator = evaluate(*q->numerator, point);
+      EXPECT_GE(numerator, 0);
+      atom = numerator / q->divisor;
+    }
+    if (const auto* r = std::get_if<Remainder>(&term.atom)) {
+      const int64_t numerator = evaluate(*r->numerator, point);
+      EXPECT_GE(numerator, 0);
+      atom = numerator % r->divisor;
+    }
+    sum += term.coefficient * atom;
+  }
+  return sum;
+}
+
+Index random_index(std::mt19937& random) {
+  auto pick = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
+  Index index(pick(-40, 160));
+  for (uint32_t var = 0; var < 3; ++var) index = index + Index::of(LoopVar{var}) * pick(-6, 6);
+  if (pick(0, 1) != 0) index = index + divide(Index::of(LoopVar{2}), pick(2, 9), extent) * pick(-3, 9);
+  if (pick(0, 1) != 0)
+    index = index + modulo(Index::of(LoopVar{2}) + Index(pick(0, 9)), pick(2, 9), extent) * pick(-3, 3);
+  return index;
+}
+
+TEST(IndexAlgebra, DividesAndTakesRemaindersAsFloorDoes) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 3000; ++round) {
+    const Index index = random_index(random);
+    const int64_t divisor = std::uniform_int_distribution<int>(1, 30)(random);
+    const Index quotient = divide(index, divisor, extent);
+    const Index remainder = modulo(index, divisor, extent);
+    const Index whole = quotient * divisor + remainder;
+    for (int i = 0; i < 20; ++i) {
+      int64_t point[3];
+      for (size_t var = 0; var < 3; ++var)
+        point[var] = std::uniform_int_distribution<int64_t>(0, kExtents[var] - 1)(random);
+      const int64_t value = evaluate(index, point);
+      EXPECT_EQ(evaluate(quotient, point), floor_div(value, divisor));
+      EXPECT_EQ(evaluate(remainder, point), value - divisor * floor_div(value, divisor));
+      EXPECT_EQ(evaluate(whole, point), value);
+    }
+  }
+}
+
+TEST(IndexAlgebra, UndoesAReshape) {
+  const Index i = Index::of(LoopVar{2});
+  const Index back = divide(i, 15, extent) * 15 + modulo(i, 15, extent);
+  EXPECT_EQ(back, i);
+  const Index three =
+      divide(i, 40, extent) * 40 + modulo(divide(i, 8, extent), 5, extent) * 8 + modulo(i, 8, extent);
+  EXPECT_EQ(three, i);
+}
+
+TEST(IndexAlgebra, KnowsWhatCannotCarry) {
+  const Index index = Index::of(LoopVar{0}) * 7 + Index::of(LoopVar{1});
+  EXPECT_EQ(divide(index, 7, extent), Index::of(LoopVar{0}));
+  EXPECT_EQ(modulo(index, 7, extent), Index::of(LoopVar{1}));
+}
+
+}  // namespace
+}  // namespace tokamak
