@@ -1,5 +1,6 @@
 """What the README and the pages of docs/ show is what happens."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -28,9 +29,8 @@ def test_page(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
 def test_links(page):
-    import re
-
-    for target in re.findall(r"\]\(([^)#]+)", page.read_text()):
+    prose = re.sub(r"(?ms)^ *```.*?^ *```$", "", page.read_text())
+    for target in re.findall(r"\]\(([^)#]+)", prose):
         if not target.startswith("http"):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
