@@ -386,6 +386,9 @@ def main() -> int:
     print(bold(f"Tokamak {about['tokamak']}") + dim(f" against NumPy {about['numpy']}"))
     print(dim(f"{about['processor']}, {about['threads']} threads, {about['vectors']}"))
 
+    if about["load_before"] > 1:
+        print(dim(f"The machine is busy (load {about['load_before']:.1f}): times will be longer, and vary."))
+
     results: list[Result] = []
     explanation = None
     for workload in WORKLOADS:
