@@ -74,9 +74,9 @@ class Workload:
 
 
 WORKLOADS = [
-    Workload("relu(w*x + b).sum()", relu_sum, np.float64, (8_000_000,), 3, 1e-12),
-    Workload("relu((sin(x)*cos(y) + x)*y)", sin_cos, np.float32, (16_000_000,), 2, 1e-6, -10, 10),
-    Workload("exp(a) / (exp(b) + 1)", ratio, np.float32, (16_000_000,), 2, 1e-6),
+    Workload("relu(w*x+b).sum()", relu_sum, np.float64, (8_000_000,), 3, 1e-12),
+    Workload("relu((sin(x)*cos(y)+x)*y)", sin_cos, np.float32, (16_000_000,), 2, 1e-6, -10, 10),
+    Workload("exp(a)/(exp(b)+1)", ratio, np.float32, (16_000_000,), 2, 1e-6),
     Workload("softmax(x, axis=-1)", softmax, np.float32, (4096, 4096), 1, 1e-6, -5, 5),
 ]
 
@@ -249,6 +249,7 @@ class Column:
     cells: list[str]
     left: bool = False
     style: Callable[[str], str] = str
+    optional: bool = False  # left out of a table that is wider than the terminal
 
     @property
     def width(self) -> int:
@@ -260,6 +261,7 @@ class Column:
 
 
 def print_table(columns: list[Column], width: int) -> None:
+    columns = fitting(columns, width)
     if table_width(columns) > width:
         print_entries(columns, width)
         return
@@ -278,6 +280,15 @@ def print_table(columns: list[Column], width: int) -> None:
 
 def table_width(columns: list[Column]) -> int:
     return sum(c.width + 3 for c in columns) + 1
+
+
+def fitting(columns: list[Column], width: int) -> list[Column]:
+    """Without optional columns, as far as the width demands it, the last of them first."""
+    columns = list(columns)
+    for column in reversed([c for c in columns if c.optional]):
+        if table_width(columns) > width:
+            columns.remove(column)
+    return columns
 
 
 def print_entries(columns: list[Column], width: int) -> None:
@@ -299,15 +310,20 @@ def bars(results: list[Result], width: int) -> list[str]:
     return texts
 
 
+def data_column(results: list[Result]) -> Column:
+    return Column("data", [r.data for r in results], left=True, style=dim, optional=True)
+
+
 def print_times(results: list[Result], width: int) -> None:
     columns = [
         Column("program", [r.title for r in results], left=True),
-        Column("data", [r.data for r in results], left=True, style=dim),
+        data_column(results),
         Column("NumPy", [ms_text(r.ms["numpy"]) for r in results]),
         Column("eager", [ms_text(r.ms["eager"]) for r in results]),
         Column("unfused", [ms_text(r.ms["unfused"]) for r in results]),
         Column("fused", [ms_text(r.ms["fused"]) for r in results], style=bold),
-        Column("speed-up", [f"{r.speedup['numpy']:.1f}x" for r in results], style=green),
+        Column("faster", [f"{r.speedup['numpy']:.1f}x" for r in results], style=green),
+        Column("first", [ms_text(r.first_call_ms) for r in results]),
     ]
     room = width - table_width(columns) - 3
     if room >= 12:
@@ -328,11 +344,11 @@ def print_work(results: list[Result], width: int) -> None:
     print_table(
         [
             Column("program", [r.title for r in results], left=True),
+            data_column(results),
             Column("kernels", [f"{r.kernels['unfused']} → {r.kernels['fused']}" for r in results]),
             Column("bytes moved", [change(a, b, max(len(m[1]) for m in moved)) for a, b in moved]),
             Column("memory", [change(a, b, max(len(m[1]) for m in memory)) for a, b in memory]),
-            Column("GB/s", [f"{r.gigabytes_per_second:.0f}" for r in results]),
-            Column("first call", [f"{r.first_call_ms:.1f} ms" for r in results]),
+            Column("GB/s", [f"{r.gigabytes_per_second:.0f}" for r in results], optional=True),
         ],
         width,
     )
@@ -343,11 +359,11 @@ MEANING = [
     ("eager", "on tk.Array outside jit: every operation compiled, and run on its own"),
     ("unfused", "tk.jit(f, fuse=False): one program, one kernel per operation"),
     ("fused", "tk.jit(f)"),
-    ("speed-up", "NumPy's time over the fused program's"),
+    ("faster", "NumPy's time over the fused program's"),
+    ("first", "the first call of tk.jit(f): tracing, compiling and running"),
     ("bytes moved", "read and written by all kernels of a call"),
     ("memory", "results and intermediates: a buffer for every operation → as planned"),
     ("GB/s", "bytes moved by the fused program over its time"),
-    ("first call", "tracing, compiling and running once"),
 ]
 
 
