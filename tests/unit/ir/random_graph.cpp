@@ -28,7 +28,9 @@ constexpr double kSpecials[] = {0.0,
 class Maker {
  public:
   Maker(uint32_t seed, const RandomGraphOptions& options)
-      : random_(seed), options_(options), graph_("random" + std::to_string(seed)) {}
+      : random_(seed), options_(options), graph_("random" + std::to_string(seed)) {
+    for (const Shape& shape : options.shapes) most_elements_ = std::max(most_elements_, element_count(shape));
+  }
 
   Graph run() {
     const int parameters = pick(1, 4);
@@ -55,6 +57,8 @@ class Maker {
   Shape shape() {
     static const Shape kShapes[] = {{},     {1},    {3},       {4},       {2, 3}, {3, 4},
                                     {1, 4}, {3, 1}, {2, 3, 4}, {2, 1, 4}, {0, 4}, {5}};
+    if (!options_.shapes.empty())
+      return options_.shapes[static_cast<size_t>(pick(0, static_cast<int>(options_.shapes.size()) - 1))];
     return kShapes[static_cast<size_t>(pick(0, std::size(kShapes) - 1))];
   }
 
@@ -65,7 +69,7 @@ class Maker {
     const DType wanted = graph_.type_of(other).dtype;
     for (int attempt = 0; attempt < 8 && pick(0, 3) != 0; ++attempt) {
       const Value value = any_value();
-      if (graph_.type_of(value).dtype == wanted && graph_.type_of(value).elements() <= 64) return value;
+      if (graph_.type_of(value).dtype == wanted && graph_.type_of(value).elements() <= most_elements_) return value;
     }
     return constant(wanted, pick(0, 2) == 0 ? graph_.type_of(other).shape : Shape{});
   }
@@ -179,7 +183,7 @@ class Maker {
         high.push_back(pick(0, 2));
         interior.push_back(pick(0, 3) == 0 ? 1 : 0);
       }
-      if (type.elements() > 64) return;
+      if (type.elements() > most_elements_) return;
       graph_.add(op, {of, constant(type.dtype, {})},
                  {{Attr::low, low}, {Attr::high, high}, {Attr::interior, interior}});
     } else if (op == Op::gather) {
@@ -216,6 +220,7 @@ class Maker {
 
   std::mt19937 random_;
   RandomGraphOptions options_;
+  int64_t most_elements_ = 64;  ///< of operands that an op may multiply
   Graph graph_;
 };
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "ir/graph.h"
 
@@ -12,6 +13,8 @@ struct RandomGraphOptions {
   int nodes = 20;
   /// Leaves out what may differ in the last place when rewritten: sums and products of floats, and pow.
   bool exact_only = false;
+  /// Shapes of parameters and constants; a few small ones when empty.
+  std::vector<Shape> shapes = {};
 };
 
 /// A graph of all kinds of ops over small shapes, the same for the same seed.

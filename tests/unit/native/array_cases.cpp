@@ -15,7 +15,9 @@ struct Maker {
 
   Tensor data(const Shape& shape) {
     const TensorType type{dtype, shape};
-    const TestRange range = record_of(op).test;
+    TestRange range = record_of(op).test;
+    // A long product stays in range even of one number many times.
+    if (op == Op::reduce_prod && type.elements() > 200) range = {0.99, 1.01};
     // Overflow on the way and infinities of both signs would depend on the order of adding.
     if (agreement_for(op, dtype) == Agreement::rounding) return plain_tensor(type, range, random);
     return mixed_tensor(type, range, random);
@@ -185,17 +187,22 @@ void gather(Maker& m) {
 }
 
 void scatter(Maker& m) {
+  size_t turn = 0;
   for (const Indexed& i : kIndexed) {
     Shape updates = i.shape;
     updates.erase(updates.begin() + i.axis);
     updates.insert(updates.begin() + i.axis, i.indices.begin(), i.indices.end());
+    const bool all_pairs = &i - kIndexed < 2;  // every combine in every mode; then each combine in turn
+    constexpr Word kCombines[] = {Word::set, Word::add, Word::max, Word::mul, Word::min};
     for (Word mode : {Word::clamp, Word::check, Word::drop}) {
-      for (Word combine : {Word::set, Word::add, Word::mul, Word::min, Word::max}) {
-        const bool arithmetic = combine == Word::add || combine == Word::mul;
+      for (size_t k = 0; k < std::size(kCombines); ++k) {
+        const bool arithmetic = kCombines[k] == Word::add || kCombines[k] == Word::mul;
         if (arithmetic && m.dtype == DType::boolean) continue;
+        if (!all_pairs && k != turn % std::size(kCombines)) continue;
         m.add({m.data(i.shape), places(m, i, next_index_dtype(m), mode), m.data(updates)},
-              {{Attr::axis, i.axis}, {Attr::mode, mode}, {Attr::combine, combine}});
+              {{Attr::axis, i.axis}, {Attr::mode, mode}, {Attr::combine, kCombines[k]}});
       }
+      ++turn;
     }
   }
 }

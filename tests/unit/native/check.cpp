@@ -45,6 +45,22 @@ std::string describe(const Case& c, const std::vector<Arranged>& arguments,
   return text;
 }
 
+/// The program for these arguments. The latest one is kept: cases that differ in their elements only come in
+/// a row.
+std::shared_ptr<const Program> program_for(const Graph& graph, const std::vector<Arranged>& arguments) {
+  static std::string latest_graph;
+  static std::vector<Layout> latest_layouts;
+  static std::shared_ptr<const Program> latest;
+  std::vector<Layout> layouts;
+  for (const Arranged& argument : arguments) layouts.push_back(argument.layout());
+  if (latest == nullptr || print(graph) != latest_graph || layouts != latest_layouts) {
+    latest = compile(graph, layouts).program;
+    latest_graph = print(graph);
+    latest_layouts = layouts;
+  }
+  return latest;
+}
+
 }  // namespace
 
 Graph graph_of(const Case& c) {
@@ -121,10 +137,7 @@ std::string check(const Case& c, const std::vector<Arrangement>& arrangements) {
   for (const Arranged& argument : arguments) logical.push_back(argument.logical);
   std::string wrong;
   try {
-    // Kernels live as long as a program has them: a case that repeats the last one's needs no compiling.
-    static Compiled latest;
-    latest = compile_for(graph, arguments);
-    const Tensor found = run(*latest.program, arguments)[0];
+    const Tensor found = run(*program_for(graph, arguments), arguments)[0];
     const Agreement agreement =
         agreement_for(c.op, c.operands.empty() ? DType::i64 : c.operands[0].type().dtype);
     wrong = agreement == Agreement::rounding

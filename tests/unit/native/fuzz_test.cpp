@@ -14,9 +14,15 @@
 namespace tokamak::testing {
 namespace {
 
+/// Longer than vectors, shorter than them, and broadcasting to each other.
+const std::vector<Shape> kLongShapes = {{},         {1},        {37},    {5, 37}, {5, 1},  {1, 37},
+                                        {2, 5, 37}, {2, 1, 37}, {37, 5}, {70},    {3, 70}, {0, 37}};
+
 std::string check_random_program(uint32_t seed) {
   std::mt19937 random(seed);
-  const Graph graph = random_graph(seed, {.nodes = 8 + static_cast<int>(seed % 12), .exact_only = true});
+  RandomGraphOptions options{.nodes = 8 + static_cast<int>(seed % 12), .exact_only = true};
+  if (seed % 2 == 0) options.shapes = kLongShapes;
+  const Graph graph = random_graph(seed, options);
   std::vector<Arrangement> arrangements;
   for (size_t i = 0; i < graph.parameters().size(); ++i)
     arrangements.push_back(kArrangements[random() % std::size(kArrangements)]);
@@ -26,8 +32,8 @@ std::string check_random_program(uint32_t seed) {
   std::string wrong;
   try {
     const std::vector<Tensor> expected = interpret(graph, logical, current_cpu().fma);
-    const CompileOptions options{.fuse = seed % 4 != 0};
-    const std::vector<Tensor> found = run(*compile_for(graph, arguments, options).program, arguments);
+    const Compiled compiled = compile_for(graph, arguments, {.fuse = seed % 8 > 1});
+    const std::vector<Tensor> found = run(*compiled.program, arguments);
     for (size_t i = 0; i < expected.size() && wrong.empty(); ++i) {
       wrong = compare(found[i], expected[i]);
       if (!wrong.empty()) wrong = "output " + std::to_string(i) + ": " + wrong;

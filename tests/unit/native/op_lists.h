@@ -6,10 +6,18 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <ostream>
 #include <string>
 #include <vector>
 
 #include "ops/record.h"
+
+namespace tokamak {
+
+/// How GoogleTest prints an op.
+inline void PrintTo(Op op, std::ostream* to) { *to << name_of(op); }
+
+}  // namespace tokamak
 
 namespace tokamak::testing {
 
