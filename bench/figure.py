@@ -19,6 +19,7 @@ BAR = 15
 GAP = 4
 TITLE = 24
 BETWEEN = 18
+MARGIN = 16
 
 NAMES = {"numpy": "NumPy", "eager": "eager", "unfused": "unfused", "fused": "fused"}
 
@@ -31,11 +32,13 @@ STYLE = """
   .strong { font-weight: 600 }
   .bar { fill: #b6bec7 }
   .fused { fill: #0969da }
+  .page { fill: #ffffff }
   @media (prefers-color-scheme: dark) {
     text { fill: #e6edf3 }
     .quiet { fill: #9198a1 }
     .bar { fill: #4b535d }
     .fused { fill: #4493f8 }
+    .page { fill: #0d1117 }
   }
 """
 
@@ -82,12 +85,18 @@ def draw(numbers: dict[str, Any]) -> str:
         "medians, less is better"
     )
     body.append(f'<text class="quiet" x="0" y="{top + 4}">{escape(note)}</text>')
-    height = top + 14
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-8 -6 {WIDTH + 16} {height + 6:.0f}" '
-        f'width="{WIDTH + 16}" height="{height + 6:.0f}" role="img" '
-        'aria-label="Times of four programs: NumPy, eager, unfused and fused">\n'
-        f"<style>{STYLE}</style>\n" + "\n".join(body) + "\n</svg>\n"
+    width, height = WIDTH + 2 * MARGIN, round(top) + 8 + 2 * MARGIN
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{-MARGIN} {-MARGIN} {width} {height}" '
+            f'width="{width}" height="{height}" role="img" '
+            'aria-label="Times of four programs: NumPy, eager, unfused and fused">',
+            f"<style>{STYLE}</style>",
+            # A page of its own: readable on any, also where the style cannot know whether it is dark.
+            f'<rect class="page" x="{-MARGIN}" y="{-MARGIN}" width="{width}" height="{height}" rx="8"/>',
+            *body,
+            "</svg>\n",
+        ]
     )
 
 
