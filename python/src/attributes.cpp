@@ -41,26 +41,16 @@ DType dtype_from(nb::handle value) {
 }
 
 AttrValue value_from(Attr name, nb::handle value) {
-  switch (name) {
-    case Attr::axis:
+  switch (kind_of(name)) {
+    case AttrKind::integer:
       return nb::cast<int64_t>(value);
-    case Attr::axes:
-    case Attr::shape:
-    case Attr::permutation:
-    case Attr::starts:
-    case Attr::limits:
-    case Attr::steps:
-    case Attr::low:
-    case Attr::high:
-    case Attr::interior:
-    case Attr::sizes:
+    case AttrKind::integers:
       return nb::cast<Ints>(value);
-    case Attr::dtype:
+    case AttrKind::dtype:
       return dtype_from(value);
-    case Attr::mode:
-    case Attr::combine:
+    case AttrKind::word:
       return word_named(nb::cast<std::string>(value));
-    case Attr::value:
+    case AttrKind::tensor:
       break;
   }
   throw InternalError("constants are made from arrays, not from attributes");

@@ -9,7 +9,7 @@ namespace tokamak {
 namespace {
 
 constexpr std::array<std::string_view, kAttrCount> kAttrNames = {
-    "axes", "axis", "shape",    "permutation", "starts", "limits", "steps",  "low",
+    "axes", "axis",     "shape", "permutation", "starts", "limits",  "steps", "low",
     "high", "interior", "sizes", "dtype",       "mode",   "combine", "value"};
 
 constexpr std::array<std::string_view, kWordCount> kWordNames = {"clamp", "check", "drop", "set",
@@ -28,6 +28,32 @@ const T& get(const Attributes& attributes, Attr name) {
 
 std::string_view name_of(Attr attr) { return kAttrNames[static_cast<size_t>(attr)]; }
 std::string_view name_of(Word word) { return kWordNames[static_cast<size_t>(word)]; }
+
+AttrKind kind_of(Attr attr) {
+  switch (attr) {
+    case Attr::axis:
+      return AttrKind::integer;
+    case Attr::axes:
+    case Attr::shape:
+    case Attr::permutation:
+    case Attr::starts:
+    case Attr::limits:
+    case Attr::steps:
+    case Attr::low:
+    case Attr::high:
+    case Attr::interior:
+    case Attr::sizes:
+      return AttrKind::integers;
+    case Attr::dtype:
+      return AttrKind::dtype;
+    case Attr::mode:
+    case Attr::combine:
+      return AttrKind::word;
+    case Attr::value:
+      return AttrKind::tensor;
+  }
+  return AttrKind::tensor;
+}
 
 Attributes::Attributes(std::initializer_list<Entry> entries) {
   for (const Entry& entry : entries) set(entry.first, entry.second);

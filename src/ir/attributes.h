@@ -42,6 +42,10 @@ std::string_view name_of(Word word);
 using Ints = std::vector<int64_t>;
 using AttrValue = std::variant<int64_t, Ints, DType, Word, Tensor>;
 
+/// What an attribute holds: the alternatives of AttrValue, in their order.
+enum class AttrKind : uint8_t { integer, integers, dtype, word, tensor };
+AttrKind kind_of(Attr attr);
+
 /// A few named values, kept sorted by name so that equal sets compare equal.
 class Attributes {
  public:

@@ -15,34 +15,6 @@ namespace {
 
 constexpr size_t kMaxRank = 64;  // as NumPy
 
-enum class AttrKind : uint8_t { integer, integers, dtype, word, tensor };
-
-AttrKind kind_of(Attr attr) {
-  switch (attr) {
-    case Attr::axis:
-      return AttrKind::integer;
-    case Attr::axes:
-    case Attr::shape:
-    case Attr::permutation:
-    case Attr::starts:
-    case Attr::limits:
-    case Attr::steps:
-    case Attr::low:
-    case Attr::high:
-    case Attr::interior:
-    case Attr::sizes:
-      return AttrKind::integers;
-    case Attr::dtype:
-      return AttrKind::dtype;
-    case Attr::mode:
-    case Attr::combine:
-      return AttrKind::word;
-    case Attr::value:
-      return AttrKind::tensor;
-  }
-  return AttrKind::tensor;
-}
-
 template <class Enum>
 std::optional<Enum> named(std::string_view name, size_t count) {
   for (size_t i = 0; i < count; ++i) {

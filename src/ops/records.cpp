@@ -65,41 +65,14 @@ constexpr std::string_view kKindNames[] = {"an integer", "a list of integers", "
                                            "a tensor"};
 static_assert(std::size(kKindNames) == std::variant_size_v<AttrValue>);
 
-/// Which alternative of AttrValue an attribute holds.
-size_t kind_of(Attr name) {
-  switch (name) {
-    case Attr::axis:
-      return 0;
-    case Attr::axes:
-    case Attr::shape:
-    case Attr::permutation:
-    case Attr::starts:
-    case Attr::limits:
-    case Attr::steps:
-    case Attr::low:
-    case Attr::high:
-    case Attr::interior:
-    case Attr::sizes:
-      return 1;
-    case Attr::dtype:
-      return 2;
-    case Attr::mode:
-    case Attr::combine:
-      return 3;
-    case Attr::value:
-      return 4;
-  }
-  throw InternalError("no such attribute");
-}
-
 void check_attributes(const TypeContext& context) {
   const AttrSet wanted = record_of(context.op).attributes;
   for (const auto& [name, value] : context.attributes.entries()) {
     const std::string quoted = "attribute '" + std::string(name_of(name)) + "'";
     if (!contains(wanted, name)) context.fail("takes no " + quoted, UserError::Kind::type);
-    if (value.index() != kind_of(name)) {
-      context.fail(quoted + " must be " + std::string(kKindNames[kind_of(name)]) + ", not " +
-                       std::string(kKindNames[value.index()]),
+    if (value.index() != static_cast<size_t>(kind_of(name))) {
+      context.fail(quoted + " must be " + std::string(kKindNames[static_cast<size_t>(kind_of(name))]) +
+                       ", not " + std::string(kKindNames[value.index()]),
                    UserError::Kind::type);
     }
   }
