@@ -1,4 +1,5 @@
 #define TOKAMAK_IMPORTS_NUMPY
+#include "driver/warm_up.h"
 #include "numpy_api.h"
 
 #include <nanobind/nanobind.h>
@@ -28,4 +29,5 @@ NB_MODULE(_native, module) {
   tokamak::set_location_provider(user_python_line);
   nb::set_leak_warnings(false);  // arrays may live in modules until the process ends
   module.attr("__version__") = TOKAMAK_VERSION;
+  tokamak::warm_up_in_background();
 }

@@ -458,7 +458,7 @@ def jit(
     arguments. Arguments are arrays, numbers, and nested tuples, lists and dicts of them; numbers adopt the dtype of
     the arrays they meet, as in NumPy, and other values of them need no new program.
 
-    fuse=False makes one kernel of every operation; fast_math=True allows reassociation and contraction;
+    fuse=False makes one kernel of every operation; fast_math=True lets a*b+c be rounded once;
     donate_argnums are arguments whose memory results may take over; static_argnums and static_argnames are arguments
     that are part of the program. Works as a decorator, with or without options.
     """

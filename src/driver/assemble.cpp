@@ -161,7 +161,8 @@ class Assembly {
     });
     if (writes_nothing) return;
     Program::Step step;
-    step.code = compiled_[number]->code;
+    // The step keeps the whole kernel in use, and so known to the cache.
+    step.code = std::shared_ptr<const NativeKernel>(compiled_[number], compiled_[number]->code.get());
     step.kernel = compiled_[number]->loops;
     for (Value input : kernel.inputs) {
       step.buffers.push_back(read_place(input, plan));
@@ -181,13 +182,7 @@ class Assembly {
                                  ? Program::Place{Program::Place::Kind::arena, 0}
                                  : place_of(plan.placements[partial->second]));
     }
-    for (const Node& node : kernel.body.nodes()) {
-      const OpFamily family = family_of(node.op);
-      if (family == OpFamily::Elementwise) step.flops += static_cast<double>(node.type.elements());
-      if (family == OpFamily::Reduce || family == OpFamily::Cumulative) {
-        step.flops += static_cast<double>(kernel.body.type_of(node.inputs[0]).elements());
-      }
-    }
+    step.flops = count_flops(kernel.body);
     for (const Nest& nest : step.kernel->nests) {
       step.grains.push_back(grain_for(nest.task_cost));
       program_->total_cost += nest.task_cost * static_cast<double>(nest.root.extent);

@@ -7,8 +7,10 @@
 #include "driver/kernel_cache.h"
 #include "driver/report.h"
 #include "fusion/fuse.h"
+#include "ir/text.h"
 #include "passes/pipeline.h"
 #include "support/cpu.h"
+#include "support/log.h"
 
 namespace tokamak {
 
@@ -48,6 +50,10 @@ Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const
 }  // namespace
 
 Compiled compile(const Graph& graph, std::span<const Layout> layouts, const CompileOptions& options) {
+  if (logging::enabled(logging::Channel::trace)) {
+    logging::log(logging::Channel::trace,
+                 print(graph, {.types = true, .locations = true, .max_constant_elements = 16}));
+  }
   try {
     return make_program(graph, layouts, options);
   } catch (const InternalError& error) {

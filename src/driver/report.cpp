@@ -57,10 +57,8 @@ int64_t naive_bytes(const Graph& graph) {
 
 void log_explanation(const Explanation& explanation) {
   using logging::Channel;
-  if (logging::enabled(Channel::passes)) {
-    logging::log(Channel::passes, "traced\n" + explanation.graph());
+  if (logging::enabled(Channel::passes))
     logging::log(Channel::passes, "optimized\n" + explanation.optimized());
-  }
   if (logging::enabled(Channel::fusion)) {
     for (const KernelReport& kernel : explanation.kernels())
       logging::log(Channel::fusion, "kernel " + kernel.name);
@@ -111,6 +109,7 @@ std::shared_ptr<const Explanation> explain(const Journey& journey) {
     report.schedule = compiled.decisions;
     for (Value input : fused.inputs) report.bytes_read += journey.optimized.type_of(input).bytes();
     for (Value output : fused.outputs) report.bytes_written += journey.optimized.type_of(output).bytes();
+    report.flops = count_flops(fused.body);
     report.lines = lines_of(fused.body);
     report.code = std::make_shared<const ReportedCode>(ReportedCode{compiled.loops, journey.cpu});
     explanation->kernels_.push_back(std::move(report));

@@ -52,4 +52,7 @@ struct FusedKernel {
 /// Names of the computing ops of a kernel's body, in order: {"mul", "add", "max", "sum"}.
 std::vector<std::string> op_names(const Graph& body);
 
+/// Operations on elements that the body stands for, each op of an element counted as one.
+double count_flops(const Graph& body);
+
 }  // namespace tokamak

@@ -171,7 +171,7 @@ struct LoopKernel {
   std::vector<RuntimeCheck> checks;
   std::vector<Nest> nests;
   int64_t scratch_bytes = 0;  ///< per running task
-  bool relaxed_math = false;  ///< fast_math: contraction and reassociation allowed
+  bool relaxed_math = false;  ///< fast_math: a*b+c may be rounded once
 
   Buffer& operator[](BufferId id) { return buffers[static_cast<size_t>(id)]; }
   const Buffer& operator[](BufferId id) const { return buffers[static_cast<size_t>(id)]; }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "ir/text.h"
 #include "support/log.h"
 #include "trace/array_impl.h"
 #include "trace/execute.h"
@@ -114,10 +113,6 @@ std::shared_ptr<const CompiledFunction> JitFunction::trace_and_compile(
   }
   TraceResult result = tracer.run(parameters);
   const Graph graph = trace->finish(result.outputs);
-  if (logging::enabled(logging::Channel::trace)) {
-    logging::log(logging::Channel::trace,
-                 print(graph, {.types = true, .locations = true, .max_constant_elements = 16}));
-  }
   CompileOptions options;
   options.fuse = options_.fuse;
   options.fast_math = options_.fast_math;

@@ -177,6 +177,15 @@ TEST(Sums, AreAsPreciseAsPairwise) {
   }
 }
 
+TEST(KernelCache, CompilesEqualKernelsOnce) {
+  const Graph first = parse_one("func @f(%x: f32[100]) { %0 = exp %x\n %1 = neg %0\n return %1 }");
+  const Graph second = parse_one("func @g(%y: f32[100]) { %a = exp %y\n %b = neg %a\n return %b }");
+  const std::vector<Layout> dense(1);
+  const Compiled one = compile(first, dense);
+  const Compiled two = compile(second, dense);
+  EXPECT_EQ(one.program->steps[0].code->nests(), two.program->steps[0].code->nests());
+}
+
 struct Count {
   const char* name;
   const char* text;
