@@ -114,7 +114,9 @@ class Assembly {
       if (auto other = request_of_.find(id); other != request_of_.end()) {
         request.in_place_of.push_back({PlanRequest::Operand::Kind::request, static_cast<int>(other->second)});
       }
-      if (auto donated = donated_of_.find(id); donated != donated_of_.end()) {
+      // Only results go into donated memory: callers look after what may share it for those
+      // (Program::output_donor).
+      if (auto donated = donated_of_.find(id); donated != donated_of_.end() && request.output) {
         request.in_place_of.push_back({PlanRequest::Operand::Kind::donated, donated->second});
       }
     }
