@@ -13,7 +13,7 @@ namespace {
 constexpr Option kOptions[] = {
     {"--no-fuse", "", "one kernel per operation"},
     {"--show", "WHAT",
-     "of each kernel: graph, schedule, loops, llvm, asm; and memory. kernels and graph otherwise"},
+     "a list: graph, schedule, loops, llvm, asm of each kernel, and memory; graph when not given"},
     {"--summary", "", "kernels, traffic, memory and times in a few lines"},
 };
 
@@ -30,7 +30,7 @@ void show(const KernelReport& kernel, const std::string& what) {
     std::cout << kernel.assembly();
   } else if (what != "memory") {
     throw UsageError("--show: there is no '" + what +
-                     "'; graph, schedule, loops, llvm, asm and memory there are");
+                     "'; choose from graph, schedule, loops, llvm, asm and memory");
   }
 }
 

@@ -26,6 +26,7 @@ from ._errors import (  # noqa: E402
     UserError,
     UserIndexError,
     UserMemoryError,
+    UserOverflowError,
     UserTypeError,
     UserValueError,
 )
@@ -65,6 +66,7 @@ __all__ = [
     "UserError",
     "UserIndexError",
     "UserMemoryError",
+    "UserOverflowError",
     "UserTypeError",
     "UserValueError",
     "array",

@@ -77,6 +77,11 @@ def _same_type(x: Array, result: Any, ufunc: np.ufunc) -> Any:
     """What an in-place operator gives: an array of the type of its left operand. Nothing is overwritten."""
     if x._weak is not None:
         return result
+    if x._shares_argument:
+        unsupported(
+            f"{ufunc.__name__} in place on an argument",
+            "it would change the caller's array; write x = x + y for x += y, and return the new array",
+        )
     if result.shape != x.shape:
         fail(UserTypeError, f"{ufunc.__name__}: an in-place operation cannot change {x._type_text} to {result._type_text}")
     if not np.can_cast(result.dtype, x.dtype, "same_kind"):

@@ -17,6 +17,7 @@ __all__ = [
     "UserError",
     "UserIndexError",
     "UserMemoryError",
+    "UserOverflowError",
     "UserTypeError",
     "UserValueError",
 ]
@@ -35,6 +36,10 @@ class UserError(Error):
 
 
 class UserValueError(UserError, ValueError):
+    pass
+
+
+class UserOverflowError(UserValueError, OverflowError):
     pass
 
 

@@ -54,9 +54,16 @@ Value* load_neighbours(FunctionState& f, Value* pointer, llvm::FixedVectorType* 
   if (f.lanes.active_count == nullptr && condition == nullptr) return plain();
   llvm::Type* element = type->getElementType();
   Value* prefix = f.lanes.active_mask(f.width, element->getScalarSizeInBits());
-  if (has_masked_access(f.code.cpu, element))
-    return f.b.CreateMaskedLoad(type, pointer, kAnyAlign, f.lanes.both(prefix, condition),
-                                f.lanes.zero(type));
+  if (has_masked_access(f.code.cpu, element)) {
+    Value* mask = f.lanes.both(prefix, condition);
+    auto masked = [&]() -> Value* {
+      return f.b.CreateMaskedLoad(type, pointer, kAnyAlign, mask, f.lanes.zero(type));
+    };
+    if (condition == nullptr) return masked();
+    // Where a guard holds for no lane the pointer may be outside of all memory, and a load there, though it
+    // reads nothing, takes the processor hundreds of cycles.
+    return branch(f, f.lanes.any(mask), masked, [&]() -> Value* { return f.lanes.zero(type); });
+  }
   if (condition == nullptr) {
     auto some = [&]() -> Value* {
       return f.b.CreateCall(f.code.prefix_load(type), {pointer, f.lanes.active_count});

@@ -260,8 +260,10 @@ class Examination {
     if (arrays > kMaxKernelArrays) return refuse("the kernel would read and write too many arrays at once");
     const bool sweeps_again = joining_.sweep > 0 && (!joining_.is_row || sweeps(graph_[value_]));
     if (sweeps_again && !worth_sweeping_rows_again(joining_.domain)) {
-      return refuse("it needs the finished reduction, and there are too few rows of " +
-                    to_string(joining_.domain.extents) + " to give each to one thread");
+      const int64_t rows = element_count(joining_.domain.row_extents());
+      return refuse("it needs the finished reduction, and " + to_string(joining_.domain.extents) +
+                    " reduces to only " + (rows == 1 ? "one result" : std::to_string(rows) + " results") +
+                    ": too few to give each to one thread");
     }
   }
 

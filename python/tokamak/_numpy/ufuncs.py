@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes
-from .._errors import UserTypeError, UserValueError, fail, unsupported
+from .._errors import UserOverflowError, UserTypeError, UserValueError, fail, unsupported
 from .._native import ArrayBase
 from .._ops import apply, as_array, constant, convert, full, is_number, select
 from .._registry import TABLE, implements, name_of, remedy_for
@@ -254,6 +254,8 @@ def _kind_of(operand: Any) -> Any:
 
 def _loop_of(ufunc: np.ufunc, operands: Sequence[Any], dtype: DType | None) -> Loop:
     kinds = tuple(_kind_of(operand) for operand in operands)
+    if all(isinstance(kind, type) for kind in kinds):  # Python's numbers among themselves adopt no array's dtype
+        kinds = tuple(_dtypes.default_of(kind) for kind in kinds)
     key = (ufunc, kinds, dtype)
     loop = _loops.get(key)
     if loop is None:
@@ -284,7 +286,7 @@ def _in_dtype(operand: Any, dtype: DType, ufunc: np.ufunc) -> Any:
     try:
         return constant(operand, dtype)
     except OverflowError as error:
-        fail(UserValueError, f"{name_of(ufunc)}: {error}")
+        fail(UserOverflowError, f"{name_of(ufunc)}: {error}")
 
 
 def call(ufunc: np.ufunc, *inputs: Any, dtype: Any = None) -> Any:

@@ -1,0 +1,49 @@
+"""Python numbers among themselves, and what an argument may not have done to it."""
+
+import numpy as np
+import pytest
+import tokamak as tk
+
+
+@pytest.mark.parametrize("compare", [lambda n: n > 1, lambda n: n == 2, lambda n: n % 2 == 0, lambda n: np.greater(n, 1)])
+def test_numbers_compare_with_numbers(compare):
+    x = np.arange(4.0)
+    function = tk.jit(lambda a, n: np.where(compare(n), a, -a))
+    for n in (1, 2, 3):
+        np.testing.assert_array_equal(function(x, n), np.where(compare(n), x, -x))
+
+
+def test_a_number_that_does_not_fit_raises_as_numpy_does():
+    x = np.zeros(3, np.uint8)
+    with pytest.raises(OverflowError):
+        x + 300
+    with pytest.raises(OverflowError) as raised:
+        tk.jit(lambda a: a + 300)(x)
+    assert isinstance(raised.value, tk.UserError)
+
+
+@pytest.mark.parametrize("view", [lambda a: a, lambda a: a[1:], lambda a: a.T.reshape(-1)])
+def test_arguments_are_not_changed_in_place(view):
+    def step(a):
+        part = view(a)
+        part += 1
+        return part
+
+    with pytest.raises(NotImplementedError, match="caller's array"):
+        tk.jit(step)(np.ones(3))
+
+
+def test_in_place_operators_on_intermediates():
+    def total(a):
+        b = a * 2
+        b += 1
+        return b
+
+    np.testing.assert_array_equal(tk.jit(total)(np.arange(3.0)), [1, 3, 5])
+
+
+def test_joining_reads_only_what_is_there():
+    """The operands are far apart, so that a guarded load outside of one may be outside of all memory."""
+    a, b = np.arange(300_000.0), np.arange(200_000.0)
+    function = tk.jit(lambda x, y: np.concatenate([x, y]) * 2)
+    np.testing.assert_array_equal(function(a, b), np.concatenate([a, b]) * 2)
