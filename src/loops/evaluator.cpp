@@ -115,10 +115,10 @@ ValueId Evaluator::evaluate(Value value, const std::vector<Index>& at, const Gua
     }
     const auto [first, is_first] = first_evaluated_.try_emplace(static_cast<uint32_t>(value), sweep_);
     if (!is_first && first->second < sweep_ && kept == kept_.end() && is_worth_keeping(value)) {
-      // Found in the first pass, whose loops are thrown away: the value only has to have the right dtype.
+      // These loops will be thrown away and made again with the value kept; until then it is read as if it
+      // had been.
       wanted_again_.emplace(value, first->second);
-      return remember(value, at, guard,
-                      builder_.literal(scalar_tensor(body_.type_of(value).dtype, int64_t{0})));
+      return remember(value, at, guard, builder_.load(scratch_for(value), scratch_index(), {}));
     }
     const ValueId result = remember(value, at, guard, make(value, at, guard));
     if (kept != kept_.end() && kept->second == sweep_) keep(value, result);

@@ -170,12 +170,15 @@ LoopKernel lower(const FusedKernel& kernel, const std::vector<Layout>& layouts, 
   for (Value output : kernel.body.outputs()) {
     if (kernel.body[output].op == Op::scatter) return lower_scatter(kernel, layouts);
   }
-  // The first pass finds out what later sweeps want again; only when there is something is a second one
-  // needed.
-  Lowering first(kernel, layouts, options, {});
-  LoopKernel loops = first.run();
-  if (first.wanted_again().empty()) return loops;
-  return Lowering(kernel, layouts, options, first.wanted_again()).run();
+  // What later sweeps want again is known only when they have been lowered. Then everything is lowered anew
+  // with those values kept, until nothing more is wanted; loops that wanted something are not valid.
+  std::map<Value, int> kept;
+  for (;;) {
+    Lowering lowering(kernel, layouts, options, kept);
+    LoopKernel loops = lowering.run();
+    if (lowering.wanted_again().empty()) return loops;
+    kept.insert(lowering.wanted_again().begin(), lowering.wanted_again().end());
+  }
 }
 
 }  // namespace tokamak

@@ -10,7 +10,10 @@ namespace {
 class ScatterLowering {
  public:
   ScatterLowering(const FusedKernel& fused, const std::vector<Layout>& layouts)
-      : body_(fused.body), node_(body_[body_.outputs()[0]]), builder_(kernel_), evaluator_(fused, kernel_, builder_) {
+      : body_(fused.body),
+        node_(body_[body_.outputs()[0]]),
+        builder_(kernel_),
+        evaluator_(fused, kernel_, builder_) {
     kernel_.name = fused.name;
     add_kernel_buffers(fused, layouts, builder_);
     output_ = static_cast<BufferId>(body_.parameters().size());
@@ -25,7 +28,9 @@ class ScatterLowering {
  private:
   const Shape& shape_of(size_t operand) const { return body_.type_of(node_.inputs[operand]).shape; }
 
-  ValueId load(size_t operand, const std::vector<Index>& at) { return evaluator_.evaluate(node_.inputs[operand], at); }
+  ValueId load(size_t operand, const std::vector<Index>& at) {
+    return evaluator_.evaluate(node_.inputs[operand], at);
+  }
 
   std::vector<Index> open_loops(const Shape& shape, const std::string& prefix) {
     std::vector<Index> at;

@@ -139,6 +139,24 @@ const NamedProgram kPrograms[] = {
      "reshape %1 {shape=[120]}\n "
      "%3 = reverse %2 {axes=[0]}\n return %3 }",
      0},
+    {"stacked_sweeps",
+     "func @f(%x: f64[4,8]) { %1 = exp %x\n %2 = reduce_max %1 {axes=[1]}\n %3 = reshape %2 {shape=[4,1]}\n "
+     "%4 = sub %1, %3\n %5 = "
+     "reduce_min %4 {axes=[1]}\n %6 = reshape %5 {shape=[4,1]}\n %7 = add %4, %6\n return %7 }",
+     0},
+    {"stacked_expensive_sweeps",
+     "func @f(%x: f32[5,37]) { %0 = exp %x\n %1 = reduce_max %0 {axes=[1]}\n %2 = reshape %1 {shape=[5,1]}\n "
+     "%3 = div %0, %2\n %4 = sin "
+     "%3\n %5 = reduce_max %4 {axes=[1]}\n %6 = reshape %5 {shape=[5,1]}\n %7 = sub %4, %6\n %8 = tanh %7\n "
+     "%9 = reduce_min %8 "
+     "{axes=[1]}\n %10 = reshape %9 {shape=[5,1]}\n %11 = sub %8, %10\n %12 = add %11, %3\n return %12 }",
+     0},
+    {"stacked_column_sweeps",
+     "func @f(%x: f64[37,5]) { %0 = exp %x\n %1 = reduce_max %0 {axes=[0]}\n %3 = div %0, %1\n %4 = sin %3\n "
+     "%5 = reduce_max %4 "
+     "{axes=[0]}\n %7 = sub %4, %5\n %8 = tanh %7\n %9 = reduce_min %8 {axes=[0]}\n %11 = sub %8, %9\n "
+     "return %11 }",
+     0},
     {"wide_fan_out",
      "func @f(%x: f64[777]) { %0 = sin %x\n %1 = cos %x\n %2 = reduce_max %x {axes=[0]}\n %3 = reduce_min %x "
      "{axes=[0]}\n return %0, %1, %2, %3 }",
