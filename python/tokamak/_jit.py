@@ -58,19 +58,15 @@ def _is_leaf(value: Any) -> bool:
     return isinstance(value, (np.ndarray, np.generic, Array))
 
 
-class _StaticKey:
-    """A static value as part of a key: 1, 1.0 and True are different programs."""
-
-    __slots__ = ("kind", "value")
-
-    def __init__(self, value: Any) -> None:
-        self.kind, self.value = type(value), value
-
-    def __hash__(self) -> int:
-        return hash(self.value)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _StaticKey) and other.kind is self.kind and bool(other.value == self.value)
+def _identity(value: Any) -> Any:
+    """A static value as part of a key: 1, 1.0 and True are different programs, and so are 0.0 and -0.0, however deep."""
+    if isinstance(value, float):
+        return type(value), value.hex()
+    if isinstance(value, complex):
+        return type(value), value.real.hex(), value.imag.hex()
+    if isinstance(value, tuple):
+        return type(value), tuple(_identity(one) for one in value)
+    return type(value), value
 
 
 class JitCore:
@@ -179,7 +175,7 @@ class JitCore:
 
     def _table_for(self, call: Call) -> Any:
         try:
-            key = (call.structure, tuple((where, _StaticKey(value)) for where, value in call.statics))
+            key = (call.structure, tuple((where, _identity(value)) for where, value in call.statics))
             table = self._tables.get(key)
         except TypeError:
             for where, value in call.statics:

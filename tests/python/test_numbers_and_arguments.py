@@ -47,3 +47,24 @@ def test_joining_reads_only_what_is_there():
     a, b = np.arange(300_000.0), np.arange(200_000.0)
     function = tk.jit(lambda x, y: np.concatenate([x, y]) * 2)
     np.testing.assert_array_equal(function(a, b), np.concatenate([a, b]) * 2)
+
+
+@pytest.mark.parametrize("compare", [np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal])
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int32, np.int64, np.uint64])
+def test_integer_arguments_compare_beyond_the_dtype(compare, dtype):
+    x = np.array([0, 5, np.iinfo(dtype).max], dtype)
+    forward, backward = tk.jit(lambda a, n: compare(a, n)), tk.jit(lambda a, n: compare(n, a))
+    for number in (-1, 3, 127, 255, 256, -(2**40), 2**40, 2**63 - 1):
+        np.testing.assert_array_equal(forward(x, number), compare(x, number))
+        np.testing.assert_array_equal(backward(x, number), compare(number, x))
+
+
+def test_static_values_that_compare_equal_are_different_programs():
+    x = np.arange(3)
+    nested = tk.jit(lambda a, s: a * s[0], static_argnums=1)
+    assert nested(x, (1,)).dtype == np.int64
+    assert nested(x, (1.0,)).dtype == np.float64
+    signed = tk.jit(lambda a, s: a * s, static_argnums=1)
+    ones = np.ones(3)
+    assert not np.signbit(signed(ones, 0.0)).any()
+    assert np.signbit(signed(ones, -0.0)).all()

@@ -295,8 +295,10 @@ def call(ufunc: np.ufunc, *inputs: Any, dtype: Any = None) -> Any:
     if rule is None:
         unsupported(name_of(ufunc), remedy_for(ufunc))
     operands = [_operand(value) for value in inputs]
-    if ufunc in _COMPARISONS and (decided := _decided_comparison(ufunc, operands)) is not None:
-        return decided
+    if ufunc in _COMPARISONS:
+        if (decided := _decided_comparison(ufunc, operands)) is not None:
+            return decided
+        operands = _comparable(operands)
     if ufunc is np.power and (shorter := _shorter_power(operands, dtype)) is not None:
         return shorter
     loop = _loop_of(ufunc, operands, None if dtype is None else _dtypes.check(dtype))
@@ -320,6 +322,13 @@ def _decided_comparison(ufunc: np.ufunc, operands: list[Any]) -> Any:
         answer = ufunc(side, 0) if position == 0 else ufunc(0, side)
         return full(other.shape, bool(answer), _dtypes.BOOL)
     return None
+
+
+def _comparable(operands: list[Any]) -> list[Any]:
+    """A Python integer that is an argument may not fit the dtype of the array it is compared with: it keeps its 64 bits."""
+    if not any(isinstance(one, ArrayBase) and one._weak is None and _dtypes.is_integer(one.dtype) for one in operands):
+        return operands
+    return [one._with_weak(None) if isinstance(one, ArrayBase) and one._weak is int else one for one in operands]
 
 
 def _shorter_power(operands: list[Any], dtype: Any) -> Any:
