@@ -244,9 +244,13 @@ Array wrap_ndarray(PyArrayObject* ndarray) {
   const int rank = PyArray_NDIM(ndarray);
   const npy_intp* shape = PyArray_DIMS(ndarray);
   const npy_intp* strides = PyArray_STRIDES(ndarray);
-  return Array::wrap(PyArray_DATA(ndarray), TensorType{*dtype, Shape(shape, shape + rank)},
-                     std::vector<int64_t>(strides, strides + rank),
-                     share_reference(reinterpret_cast<PyObject*>(ndarray)), kHere);
+  const Array wrapped = Array::wrap(PyArray_DATA(ndarray), TensorType{*dtype, Shape(shape, shape + rank)},
+                                    std::vector<int64_t>(strides, strides + rank),
+                                    share_reference(reinterpret_cast<PyObject*>(ndarray)), kHere);
+  if (PyArray_ISWRITEABLE(ndarray)) return wrapped;
+  Memory memory = *wrapped.impl().memory();
+  memory.writeable = false;
+  return make_array(wrapped.type(), std::move(memory));
 }
 
 void bind_array(nb::module_& module) {

@@ -44,7 +44,9 @@ void check_donated(const Entry& entry, const Leaf* leaves, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     if (!entry.specs[i].donated) continue;
     if (!leaves[i].writeable) {
-      throw UserError("a donated argument is read-only: its memory cannot hold a result", user_python_line());
+      throw UserError(
+          "a donated argument is read-only, or other arrays share its memory: it cannot hold a result",
+          user_python_line());
     }
     const auto [first, last] = extent_of(leaves[i]);
     for (size_t k = 0; k < count; ++k) {

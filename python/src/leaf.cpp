@@ -18,7 +18,7 @@ bool read_python_array(const PythonArray& array, PyObject* object, Leaf& leaf) {
   leaf.dtype = type.dtype;
   leaf.weak = array.weak;
   leaf.dense = memory.layout.dense;
-  leaf.writeable = true;
+  leaf.writeable = memory.writeable && memory.owner.use_count() == 1;  // else a view shares it
   leaf.rank = static_cast<int>(type.rank());
   leaf.shape = type.shape.data();
   leaf.strides = memory.strides.data();

@@ -60,7 +60,7 @@ Array make_array(TensorType type, Memory memory) {
 
 Array make_view(TensorType type, const Memory& of, std::byte* data, std::vector<int64_t> strides) {
   Layout layout = Layout::of(type, strides.data());
-  return make_array(std::move(type), {of.owner, data, std::move(strides), std::move(layout)});
+  return make_array(std::move(type), {of.owner, data, std::move(strides), std::move(layout), of.writeable});
 }
 
 Array allocate_array(TensorType type) {

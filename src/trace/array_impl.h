@@ -22,6 +22,7 @@ struct Memory {
   std::byte* data = nullptr;     ///< the first element (the one at index 0 along every axis)
   std::vector<int64_t> strides;  ///< in bytes, one per axis
   Layout layout;                 ///< of these strides, kept because every call asks for it
+  bool writeable = true;         ///< whether a result may take it over when it is donated
 };
 
 /// A value of a function that is being recorded.

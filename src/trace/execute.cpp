@@ -43,7 +43,9 @@ struct Run {
 /// outputs do.
 bool can_take_over(const Run& run, size_t donor) {
   const Memory& memory = *run.inputs[donor].impl().memory();
-  if (!memory.layout.dense || reinterpret_cast<uintptr_t>(memory.data) % kOutputAlignment != 0) return false;
+  if (!memory.writeable || !memory.layout.dense ||
+      reinterpret_cast<uintptr_t>(memory.data) % kOutputAlignment != 0)
+    return false;
   const Extent mine = extent_of(run.inputs[donor].type(), memory);
   for (size_t i = 0; i < run.inputs.size(); ++i) {
     if (i == donor) continue;

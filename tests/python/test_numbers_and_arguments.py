@@ -68,3 +68,18 @@ def test_static_values_that_compare_equal_are_different_programs():
     ones = np.ones(3)
     assert not np.signbit(signed(ones, 0.0)).any()
     assert np.signbit(signed(ones, -0.0)).all()
+
+
+def test_donation_leaves_what_others_hold_alone():
+    double = tk.jit(lambda a: a * 2 + 100, donate_argnums=0)
+    constant = bytes(np.arange(4.0).tobytes())
+    with pytest.raises(ValueError, match="read-only"):
+        double(tk.asarray(np.frombuffer(constant)))
+    np.testing.assert_array_equal(np.frombuffer(constant), np.arange(4.0))
+    whole = tk.array(np.arange(4.0))
+    view = whole[1:]
+    with pytest.raises(ValueError, match="share"):
+        double(whole)
+    np.testing.assert_array_equal(np.asarray(view), [1, 2, 3])
+    del view
+    np.testing.assert_array_equal(np.asarray(double(whole)), np.arange(4.0) * 2 + 100)
