@@ -4,6 +4,9 @@
 #include <nanobind/stl/string.h>
 
 #include <new>
+#include <typeinfo>
+
+#include "location.h"
 
 namespace nb = nanobind;
 
@@ -46,7 +49,10 @@ void raise_python_error(const std::exception_ptr& error) noexcept {
   } catch (const Error& internal) {
     raise("InternalError", internal);
   } catch (const std::bad_alloc&) {
-    PyErr_NoMemory();
+    raise("UserMemoryError", UserError("out of memory", user_python_line(), UserError::Kind::memory));
+  } catch (const std::bad_cast&) {  // what nanobind throws for a Python value that no C++ type here holds
+    raise("UserValueError",
+          UserError("a number is out of range: integers have 64 bits here", user_python_line()));
   } catch (const std::exception& other) {
     PyErr_SetString(PyExc_RuntimeError, other.what());
   } catch (...) {
@@ -59,6 +65,10 @@ void register_error_translator() {
     try {
       std::rethrow_exception(pointer);
     } catch (const Error&) {
+      raise_python_error(pointer);
+    } catch (const std::bad_alloc&) {
+      raise_python_error(pointer);
+    } catch (const std::bad_cast&) {
       raise_python_error(pointer);
     }
   });

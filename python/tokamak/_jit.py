@@ -185,6 +185,8 @@ class JitCore:
             with self._lock:
                 own = self.hot_table if call.hot and not call.statics else _native.CallTable(self.options.max_programs)
                 table = self._tables.setdefault(key, own)
+                while len(self._tables) > self.options.max_programs:  # the structures and static values seen first
+                    self._tables.pop(next(iter(self._tables)))
         return table
 
     def _all_tables(self) -> list[Any]:

@@ -182,3 +182,14 @@ def test_eager_errors_have_lines():
     with pytest.raises(ValueError, match=r"(?s)add.*test_errors\.py:") as info:
         _ = tk.array([1.0, 2.0]) + tk.array([1.0, 2.0, 3.0])
     assert isinstance(info.value, tk.UserError)
+
+
+def test_sizes_beyond_everything():
+    x = np.ones(1)
+    for function in (lambda a: np.tile(a, 2**63), lambda a: np.pad(a, 2**63)):
+        with pytest.raises(tk.UserError):
+            tk.jit(function)(x)
+    with pytest.raises(MemoryError) as raised:
+        tk.jit(lambda a: np.zeros_like(a, shape=(2**50,)) + 1)(x)
+    assert isinstance(raised.value, tk.Error)
+    np.testing.assert_array_equal(tk.jit(lambda a: a + 1)(x), [2])

@@ -408,3 +408,12 @@ def test_steps_of_a_loop_share_kernels():
 
 def test_pickled_by_name():
     assert pickle.loads(pickle.dumps(decorated)) is decorated
+
+
+def test_static_values_do_not_pile_up():
+    f = tk.jit(lambda x, s: x * s, static_argnums=1, max_programs=8)
+    x = np.ones(3)
+    for i in range(40):
+        np.testing.assert_array_equal(f(x, float(i)), x * i)
+    assert f.cache_info().programs <= 16
+    np.testing.assert_array_equal(f(x, 0.0), x * 0)
