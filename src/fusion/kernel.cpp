@@ -26,7 +26,7 @@ namespace {
 
 /// Gives the axes of `shape` that are not 1 the variables of the wanted axes, in order.
 template <class Wanted>
-std::vector<Index> index_by_axes(const Domain& domain, const Shape& shape, Wanted wanted) {
+std::vector<Index> index_by_axes(const Shape& shape, Wanted wanted) {
   std::vector<Index> index(shape.size());
   size_t axis = 0;
   for (size_t i = 0; i < shape.size(); ++i) {
@@ -34,18 +34,17 @@ std::vector<Index> index_by_axes(const Domain& domain, const Shape& shape, Wante
     while (!wanted(axis)) ++axis;
     index[i] = Index::of(static_cast<LoopVar>(axis++));
   }
-  (void)domain;
   return index;
 }
 
 }  // namespace
 
-std::vector<Index> full_index(const Domain& domain, const Shape& shape) {
-  return index_by_axes(domain, shape, [](size_t) { return true; });
+std::vector<Index> full_index(const Domain&, const Shape& shape) {
+  return index_by_axes(shape, [](size_t) { return true; });
 }
 
 std::vector<Index> row_index(const Domain& domain, const Shape& shape) {
-  return index_by_axes(domain, shape, [&](size_t axis) { return !domain.swept[axis]; });
+  return index_by_axes(shape, [&](size_t axis) { return !domain.swept[axis]; });
 }
 
 bool is_full(const Domain& domain, const Shape& shape) { return without_ones(shape) == domain.extents; }

@@ -1,5 +1,6 @@
 #include <sstream>
 
+#include "ir/layout.h"
 #include "loops/nest.h"
 #include "loops/walk.h"
 
@@ -46,20 +47,10 @@ class Printer {
     for (const Buffer& buffer : kernel_.buffers) {
       if (buffer.role != role) continue;
       text += (text.empty() ? "%" : ", %") + buffer.name + ": " + to_string(buffer.type);
-      if (buffer.strides != dense_strides_of(buffer)) text += " strided";
+      if (buffer.strides != dense_strides(buffer.type)) text += " strided";
     }
     return text;
   }
-  static std::vector<int64_t> dense_strides_of(const Buffer& buffer) {
-    std::vector<int64_t> strides(buffer.type.shape.size());
-    auto stride = static_cast<int64_t>(size_of(buffer.type.dtype));
-    for (size_t axis = strides.size(); axis-- > 0;) {
-      strides[axis] = stride;
-      stride *= buffer.type.shape[axis];
-    }
-    return strides;
-  }
-
   void line(int depth, const std::string& text) {
     out_ << std::string(static_cast<size_t>(depth) * 2, ' ') << text << "\n";
   }
