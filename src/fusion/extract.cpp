@@ -81,8 +81,7 @@ class Extraction {
   Domain domain_of(const Group& group, const std::set<Value>& seen) const {
     Domain domain = group.domain;
     domain.has_sweep = std::any_of(seen.begin(), seen.end(), [&](Value value) {
-      const OpFamily family = family_of(state_.graph[value].op);
-      return !is_read(value) && (family == OpFamily::Reduce || family == OpFamily::Cumulative);
+      return !is_read(value) && sweeps(state_.graph[value]);
     });
     const bool all_full = std::all_of(outputs_.begin(), outputs_.end(), [&](Value output) {
       return is_full(domain, state_.graph.type_of(output).shape);

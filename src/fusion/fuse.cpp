@@ -135,13 +135,11 @@ class Fuser {
     }
     for (Value array : joining.read_in_step) state_.last_reader[static_cast<uint32_t>(array)] = group_id;
 
-    const OpFamily family = family_of(state_.graph[value].op);
-    const bool sweeps = family == OpFamily::Reduce || family == OpFamily::Cumulative;
     ValueState& value_state = state_[value];
     value_state.group = group_id;
     value_state.is_row = joining.is_row;
     value_state.sweep = joining.sweep;
-    value_state.expression_cost = sweeps ? 0 : std::min(joining.expression_cost, 1e9);
+    value_state.expression_cost = sweeps(state_.graph[value]) ? 0 : std::min(joining.expression_cost, 1e9);
   }
 
   void merge(int from, int into) {

@@ -83,11 +83,8 @@ std::vector<std::string> op_names(const Graph& body) {
 double count_flops(const Graph& body) {
   double flops = 0;
   for (const Node& node : body.nodes()) {
-    const OpFamily family = family_of(node.op);
-    if (family == OpFamily::Elementwise) flops += static_cast<double>(node.type.elements());
-    if (family == OpFamily::Reduce || family == OpFamily::Cumulative) {
-      flops += static_cast<double>(body.type_of(node.inputs[0]).elements());
-    }
+    if (family_of(node.op) == OpFamily::Elementwise) flops += static_cast<double>(node.type.elements());
+    if (sweeps(node)) flops += static_cast<double>(body.type_of(node.inputs[0]).elements());
   }
   return flops;
 }

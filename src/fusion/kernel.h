@@ -9,6 +9,12 @@
 
 namespace tokamak {
 
+/// What a node does along the axes of its kernel: reductions and scans go through them in order, everything
+/// else does not.
+inline bool reduces(const Node& node) { return family_of(node.op) == OpFamily::Reduce; }
+inline bool scans(const Node& node) { return family_of(node.op) == OpFamily::Cumulative; }
+inline bool sweeps(const Node& node) { return reduces(node) || scans(node); }
+
 /// The iteration space of a kernel. Axes of extent 1 are left out everywhere, so [N,1,M] and [N,M] are the
 /// same space. Axis k is LoopVar k.
 struct Domain {

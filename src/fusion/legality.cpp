@@ -21,10 +21,6 @@ std::vector<Index> home_index(const Domain& domain, const Shape& shape, bool is_
 
 namespace {
 
-bool sweeps(const Node& node) {
-  return family_of(node.op) == OpFamily::Reduce || family_of(node.op) == OpFamily::Cumulative;
-}
-
 /// One examination. Needs are visited from the latest value to the earliest, so that all needs of a value are
 /// known when it is its turn.
 class Examination {
@@ -78,7 +74,7 @@ class Examination {
       }
       joining_.domain.swept = swept;
       joining_.domain.has_sweep = true;
-      joining_.is_row = family_of(node.op) == OpFamily::Reduce;
+      joining_.is_row = reduces(node);
       return true;
     }
     if (is_row(joining_.domain, node.type.shape)) {

@@ -20,9 +20,6 @@ Guard both(const Guard& a, const Guard& b) {
   return guard;
 }
 
-bool is_reduction(const Node& node) { return family_of(node.op) == OpFamily::Reduce; }
-bool is_scan(const Node& node) { return family_of(node.op) == OpFamily::Cumulative; }
-
 std::vector<double> expression_costs(const Graph& body) {
   constexpr double kMax = 1e6;  // shared operands count every time, which may double at every step
   std::vector<double> costs;
@@ -31,7 +28,7 @@ std::vector<double> expression_costs(const Graph& body) {
     if (family_of(node.op) == OpFamily::Elementwise) {
       cost = scalar_cost(node.op, body.type_of(node.inputs.back()).dtype, node.type.dtype);
     }
-    if (!is_reduction(node)) {
+    if (!reduces(node)) {
       for (Value input : node.inputs) cost += costs[index_of(input)];
     }
     costs.push_back(std::min(cost, kMax));
@@ -72,7 +69,7 @@ void Evaluator::finish_sweep() {
 const Evaluator::Known* Evaluator::find(Value value, const std::vector<Index>& at, const Guard& guard) const {
   auto entries = known_.find(static_cast<uint32_t>(value));
   if (entries == known_.end()) return nullptr;
-  const bool guard_matters = !is_reduction(body_[value]);
+  const bool guard_matters = !reduces(body_[value]);
   for (const Known& known : entries->second) {
     if (known.depth >= builder_.depth() || builder_.instance(known.depth) != known.instance) continue;
     if (known.at == at && (!guard_matters || same(known.guard, guard))) return &known;
@@ -99,7 +96,7 @@ bool Evaluator::is_home(Value value, const std::vector<Index>& at, const Guard& 
 bool Evaluator::is_worth_keeping(Value value) const {
   constexpr double kCheap = 8;
   const Node& node = body_[value];
-  if (is_scan(node)) return true;
+  if (scans(node)) return true;
   auto bytes = static_cast<int64_t>(size_of(node.type.dtype));
   for (size_t axis = 0; axis < domain_.extents.size(); ++axis)
     bytes *= domain_.swept[axis] ? domain_.extents[axis] : 1;

@@ -20,21 +20,18 @@ struct SweepNumbers {
   int count = 0;
 };
 
-bool reduces(const Node& node) { return family_of(node.op) == OpFamily::Reduce; }
-bool scans(const Node& node) { return family_of(node.op) == OpFamily::Cumulative; }
-
 SweepNumbers number_sweeps(const Graph& body) {
-  SweepNumbers sweeps;
+  SweepNumbers numbers;
   for (const Node& node : body.nodes()) {
     int first = 0;
     for (Value input : node.inputs) {
-      const int own = sweeps.of[index_of(input)];
+      const int own = numbers.of[index_of(input)];
       first = std::max(first, reduces(body[input]) ? own + 1 : own);
     }
-    sweeps.of.push_back(first);
-    if (reduces(node) || scans(node)) sweeps.count = std::max(sweeps.count, first + 1);
+    numbers.of.push_back(first);
+    if (sweeps(node)) numbers.count = std::max(numbers.count, first + 1);
   }
-  return sweeps;
+  return numbers;
 }
 
 class Lowering {
@@ -121,7 +118,7 @@ class Lowering {
     for (size_t i = 0; i < body_.size(); ++i) {
       const auto value = static_cast<Value>(i);
       const Node& node = body_[value];
-      if (sweeps_.of[i] != sweep || !(reduces(node) || scans(node))) continue;
+      if (sweeps_.of[i] != sweep || !sweeps(node)) continue;
       const AccumulatorId accumulator =
           builder_.add_accumulator({.op = node.op, .dtype = body_.type_of(node.inputs[0]).dtype});
       builder_.declare(accumulator);

@@ -100,8 +100,7 @@ class Chooser {
     options.keep_bytes = cpu_.l2_bytes / 2;
     result_.loops = lower(fused_, layouts_, options);
     const size_t axes = domain_.extents.size();
-    for (const Node& node : fused_.body.nodes())
-      scans_ = scans_ || family_of(node.op) == OpFamily::Cumulative;
+    for (const Node& node : fused_.body.nodes()) scans_ = scans_ || scans(node);
     const std::vector<double> scores = contiguity(result_.loops, axes);
     size_t best = axes;
     for (size_t axis = 0; axis < axes; ++axis) {
