@@ -12,12 +12,15 @@ namespace tokamak {
 
 /// What generated code receives.
 struct KernelFrame {
-  void* const* buffers;    ///< by BufferId; scratch buffers' entries are unused
+  /// By BufferId; entries of scratch buffers are unused. Outputs with non-temporal stores are 64-byte
+  /// aligned.
+  void* const* buffers;
   const int64_t* strides;  ///< bytes; by Buffer::first_stride_slot + axis
   int32_t* failed_check;   ///< set to 1 + check when a CheckRange fails; 0 before
 };
 
-/// Runs tasks [begin, end) of one nest. `scratch` has LoopKernel::scratch_bytes, 64-byte aligned, and is the caller's alone.
+/// Runs tasks [begin, end) of one nest. `scratch` has LoopKernel::scratch_bytes, 64-byte aligned, and is the
+/// caller's alone.
 using NestFunction = void (*)(const KernelFrame* frame, int64_t begin, int64_t end, void* scratch);
 
 /// Machine code of a kernel, one function per nest. Freed with the last reference.
@@ -36,8 +39,5 @@ std::shared_ptr<const NativeKernel> compile(const LoopKernel& kernel, const Cpu&
 /// The code as text, for reports and tests; works for processors this machine does not have.
 std::string emit_llvm(const LoopKernel& kernel, const Cpu& cpu);
 std::string emit_assembly(const LoopKernel& kernel, const Cpu& cpu);
-
-/// Pays the fixed cost of the first compilation of a process; may run in the background.
-void warm_up_codegen();
 
 }  // namespace tokamak

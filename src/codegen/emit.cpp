@@ -205,7 +205,8 @@ void NestEmitter::serial_loop(const Loop& loop) {
   f_.loops.pop_back();
 }
 
-/// Whether the loop's trip count is a multiple of its lanes whatever the loops around it do: then no lane is ever off.
+/// Whether the loop's trip count is a multiple of its lanes whatever the loops around it do: then no lane is
+/// ever off.
 static bool only_full_rounds(const Loop& loop) {
   if (loop.extent % loop.lanes != 0) return false;
   if (!loop.bound) return true;

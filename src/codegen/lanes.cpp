@@ -249,8 +249,29 @@ Scalar LaneBuilder::call(const LibmFunction& function, std::span<const Scalar> o
   for (Scalar operand : operands) lanes = std::max(lanes, lanes_of((*this)[operand]));
   llvm::SmallVector<Value*, 2> x;
   for (Scalar operand : operands) x.push_back(spread((*this)[operand], lanes));
-  llvm::Function* callee = lanes == 1 ? module_.external(function) : module_.lanewise_call(function, lanes);
-  return handle(b_.CreateCall(callee, x));
+  llvm::Function* callee = module_.external(function);
+  if (lanes == 1) return handle(b_.CreateCall(callee, x));
+
+  llvm::SmallVector<Value*, 4> arguments{callee};
+  for (size_t i = 0; i < x.size(); ++i) {
+    arguments.push_back(argument_slot(i, x[i]->getType()));
+    b_.CreateStore(x[i], arguments.back());
+  }
+  arguments.push_back(b_.getInt64(lanes));
+  llvm::Function* each = module_.lanewise(function);
+  b_.CreateCall(each, arguments)->setCallingConv(each->getCallingConv());
+  return handle(b_.CreateLoad(x[0]->getType(), arguments[1]));
+}
+
+llvm::Value* LaneBuilder::argument_slot(size_t position, llvm::Type* type) {
+  Value*& slot = argument_slots_[{position, type}];
+  if (slot == nullptr) {
+    llvm::IRBuilderBase::InsertPointGuard guard(b_);
+    llvm::BasicBlock& entry = b_.GetInsertBlock()->getParent()->getEntryBlock();
+    b_.SetInsertPoint(&entry, entry.begin());
+    slot = b_.CreateAlloca(type, nullptr, "lanes");
+  }
+  return slot;
 }
 
 Scalar LaneBuilder::unlikely(Scalar rare_handle, Scalar usual_handle,

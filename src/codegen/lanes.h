@@ -6,7 +6,9 @@
 // Operations on uniform operands stay scalar; where uniform and vector meet, the uniform one is spread over
 // the lanes.
 
+#include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "codegen/module.h"
@@ -82,10 +84,13 @@ class LaneBuilder final : public ScalarBuilder {
   llvm::Value* bf16_bits_to_f32(llvm::Value* bits);
   llvm::Value* f32_to_bf16_bits(llvm::Value* value);
   llvm::Value* f64_to_f32_round_to_odd(llvm::Value* value);
+  /// Where an operand of a C function is passed lane by lane.
+  llvm::Value* argument_slot(size_t position, llvm::Type* type);
 
   CodeModule& module_;
   Builder& b_;
   std::vector<llvm::Value*> values_;
+  std::map<std::pair<size_t, llvm::Type*>, llvm::Value*> argument_slots_;
 };
 
 }  // namespace tokamak::codegen

@@ -3,6 +3,7 @@
 #include <llvm/IR/MDBuilder.h>
 
 #include "codegen/index_emit.h"
+#include "loops/walk.h"
 
 namespace tokamak::codegen {
 namespace {
@@ -143,7 +144,34 @@ Value* load_uniform(FunctionState& f, const Address& address, llvm::Type* elemen
   return f.lanes.choose(condition, loaded, f.lanes.zero(element));
 }
 
-void store_neighbours(FunctionState& f, Value* pointer, Value* value, bool non_temporal) {
+/// Whether the position times `size` is a multiple of `bytes` in the first lane of every round.
+bool is_multiple(const FunctionState& f, const Index& position, int64_t size, int64_t bytes) {
+  if (position.constant * size % bytes != 0) return false;
+  for (const IndexTerm& term : position.terms) {
+    int64_t step = 1;
+    if (const auto* var = std::get_if<LoopVar>(&term.atom)) {
+      for (const OpenLoop& loop : f.loops) {
+        if (loop.var == *var) step = loop.lanes;
+      }
+    }
+    if (term.coefficient * step * size % bytes != 0) return false;
+  }
+  return true;
+}
+
+/// How far a store past the caches may rely on the address of its first lane: they go to outputs that are
+/// aligned to 64 bytes.
+llvm::Align alignment_of(const FunctionState& f, const Store& store) {
+  const Buffer& buffer = f.kernel[store.buffer];
+  const std::optional<Index> position = linear_position(buffer, store.index);
+  if (!position || !store.non_temporal) return kAnyAlign;
+  int64_t align = 64;
+  while (align > 1 && !is_multiple(f, *position, static_cast<int64_t>(size_of(buffer.type.dtype)), align))
+    align /= 2;
+  return llvm::Align(static_cast<uint64_t>(align));
+}
+
+void store_neighbours(FunctionState& f, Value* pointer, Value* value, bool non_temporal, llvm::Align known) {
   auto* type = llvm::cast<llvm::FixedVectorType>(value->getType());
   const auto bytes = type->getPrimitiveSizeInBits().getFixedValue() / 8;
   auto plain = [&]() -> Value* {
@@ -153,8 +181,6 @@ void store_neighbours(FunctionState& f, Value* pointer, Value* value, bool non_t
   auto whole = [&]() -> Value* {
     if (!non_temporal || bytes < 16) return plain();
     const llvm::Align align(std::min<uint64_t>(bytes, static_cast<uint64_t>(f.code.cpu.vector_bytes)));
-    Value* low_bits =
-        f.b.CreateAnd(f.b.CreatePtrToInt(pointer, f.b.getInt64Ty()), f.b.getInt64(align.value() - 1));
     f.fence = true;
     auto streaming = [&]() -> Value* {
       llvm::StoreInst* store = f.b.CreateAlignedStore(value, pointer, align);
@@ -162,6 +188,9 @@ void store_neighbours(FunctionState& f, Value* pointer, Value* value, bool non_t
       store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(*f.code.context, one));
       return nullptr;
     };
+    if (known >= align) return streaming();
+    Value* low_bits =
+        f.b.CreateAnd(f.b.CreatePtrToInt(pointer, f.b.getInt64Ty()), f.b.getInt64(align.value() - 1));
     return branch(f, f.b.CreateICmpEQ(low_bits, f.b.getInt64(0)), streaming, plain);
   };
   auto some = [&]() -> Value* {
@@ -228,9 +257,10 @@ void emit_store(FunctionState& f, const Store& store) {
   }
   value = f.lanes.spread(value, f.width);
   if (address.pattern == Pattern::contiguous)
-    return store_neighbours(f, address.first, value, store.non_temporal);
+    return store_neighbours(f, address.first, value, store.non_temporal, alignment_of(f, store));
   if (address.pattern == Pattern::reversed && f.lanes.active_count == nullptr)
-    return store_neighbours(f, lowest(f, address, value->getType()), reversed(f, value), store.non_temporal);
+    return store_neighbours(f, lowest(f, address, value->getType()), reversed(f, value), store.non_temporal,
+                            kAnyAlign);
   store_lane_by_lane(f, address, value);
 }
 

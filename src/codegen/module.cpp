@@ -1,5 +1,6 @@
 #include "codegen/module.h"
 
+#include "codegen/lanewise.h"
 #include "codegen/target.h"
 
 namespace tokamak::codegen {
@@ -48,9 +49,7 @@ CodeModule::CodeModule(const Cpu& cpu_, const std::string& name, bool keep_names
       context(std::make_unique<llvm::LLVMContext>()),
       module(std::make_unique<llvm::Module>(name, *context)) {
   context->setDiscardValueNames(!keep_names);
-  llvm::TargetMachine& machine = target_machine(cpu);
-  module->setTargetTriple(machine.getTargetTriple());
-  module->setDataLayout(machine.createDataLayout());
+  set_target(*module, cpu);
 }
 
 llvm::Type* CodeModule::lane_type(Lane lane) {
@@ -159,28 +158,43 @@ llvm::Function* CodeModule::external(const LibmFunction& function) {
   return declared;
 }
 
-llvm::Function* CodeModule::lanewise_call(const LibmFunction& libm, unsigned lanes) {
-  const std::string name = std::string("each_") + libm.name + "_" + std::to_string(lanes);
+llvm::Function* CodeModule::lanewise(const LibmFunction& libm) {
+  const std::string name = lanewise_symbol(libm.lane, libm.arity);
   if (llvm::Function* known = module->getFunction(name)) return known;
+  externals.emplace(name, lanewise_address(libm.lane, libm.arity, cpu));
+  return declare_lanewise(libm.arity, name);
+}
+
+llvm::Function* CodeModule::declare_lanewise(int arity, const std::string& name) {
   Builder b = builder();
-  llvm::Type* element = lane_type(libm.lane);
-  auto* type = llvm::FixedVectorType::get(element, lanes);
-  std::vector<llvm::Type*> operands(static_cast<size_t>(libm.arity), type);
-  llvm::Function* function = add_function(name, llvm::FunctionType::get(type, operands, false), true);
-  b.SetInsertPoint(llvm::BasicBlock::Create(*context, "entry", function));
-  std::vector<llvm::Value*> slots;
-  for (llvm::Argument& argument : function->args()) {
-    slots.push_back(b.CreateAlloca(type));
-    b.CreateStore(&argument, slots.back());
-  }
-  counted_loop(b, b.getInt64(lanes), [&](llvm::Value* i) {
-    std::vector<llvm::Value*> values;
-    for (llvm::Value* slot : slots)
-      values.push_back(b.CreateLoad(element, element_pointer(b, element, slot, i)));
-    b.CreateStore(b.CreateCall(external(libm), values), element_pointer(b, element, slots[0], i));
-  });
-  b.CreateRet(b.CreateLoad(type, slots[0]));
+  std::vector<llvm::Type*> parameters(static_cast<size_t>(arity) + 1, b.getPtrTy());
+  parameters.push_back(b.getInt64Ty());
+  llvm::Function* function =
+      add_function(name, llvm::FunctionType::get(b.getVoidTy(), parameters, false), false);
+  function->setCallingConv(llvm::CallingConv::PreserveAll);
   return function;
+}
+
+void CodeModule::define_lanewise(Lane lane, int arity) {
+  Builder b = builder();
+  llvm::Function* function = declare_lanewise(arity, lanewise_symbol(lane, arity));
+  // LLVM would clear the upper halves of the registers on the way out, which the caller relies on.
+  const std::string features = target_features(cpu);
+  function->addFnAttr("target-features", features.empty() ? "-vzeroupper" : features + ",-vzeroupper");
+  b.SetInsertPoint(llvm::BasicBlock::Create(*context, "entry", function));
+  llvm::Type* element = lane_type(lane);
+  std::vector<llvm::Type*> operands(static_cast<size_t>(arity), element);
+  auto* signature = llvm::FunctionType::get(element, operands, false);
+  counted_loop(b, function->getArg(static_cast<unsigned>(arity) + 1), [&](llvm::Value* i) {
+    std::vector<llvm::Value*> values;
+    for (int k = 0; k < arity; ++k) {
+      llvm::Value* operand = function->getArg(static_cast<unsigned>(k) + 1);
+      values.push_back(b.CreateLoad(element, element_pointer(b, element, operand, i)));
+    }
+    llvm::Value* result = b.CreateCall(signature, function->getArg(0), values);
+    b.CreateStore(result, element_pointer(b, element, function->getArg(1), i));
+  });
+  b.CreateRetVoid();
 }
 
 }  // namespace tokamak::codegen

@@ -41,10 +41,15 @@ struct CodeModule {
   llvm::Function* prefix_store(llvm::FixedVectorType* type);
   /// (ptr, <W x i8> mask) -> the elements where the mask is not zero, zeros elsewhere.
   llvm::Function* masked_load(llvm::FixedVectorType* type);
-  /// (vectors...) -> vector: the C function applied lane by lane.
-  llvm::Function* lanewise_call(const LibmFunction& function, unsigned lanes);
+  /// (C function, lanes of each operand..., i64 n): applies it lane by lane; the results replace the first
+  /// operand. See lanewise.h.
+  llvm::Function* lanewise(const LibmFunction& function);
+  void define_lanewise(Lane lane, int arity);
   /// The C function itself.
   llvm::Function* external(const LibmFunction& function);
+
+ private:
+  llvm::Function* declare_lanewise(int arity, const std::string& name);
 };
 
 }  // namespace tokamak::codegen

@@ -1,13 +1,17 @@
 #include "codegen/target.h"
 
 #include <llvm/ADT/StringMap.h>
+#include <llvm/IR/LegacyPassManager.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
 #include <llvm/TargetParser/Host.h>
 #include <llvm/TargetParser/Triple.h>
 
 #include <map>
 #include <memory>
+#include <mutex>
+#include <vector>
 
 #include "tokamak/errors.h"
 
@@ -27,14 +31,19 @@ const llvm::Target& x86_target(const llvm::Triple& triple) {
   return *target;
 }
 
-std::string host_features() {
+}  // namespace
+
+std::string target_features(const Cpu& cpu) {
   std::string features;
+  if (cpu.name != "native") return features;
   for (const auto& feature : llvm::sys::getHostCPUFeatures()) {
     if (!features.empty()) features += ',';
     features += (feature.getValue() ? '+' : '-') + feature.getKey().str();
   }
   return features;
 }
+
+namespace {
 
 std::unique_ptr<llvm::TargetMachine> make_target_machine(const Cpu& cpu) {
   const bool native = cpu.name == "native";
@@ -43,19 +52,75 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(const Cpu& cpu) {
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;  // fuses nothing but what asks for it
   std::unique_ptr<llvm::TargetMachine> machine(x86_target(triple).createTargetMachine(
-      triple, name, native ? host_features() : "", options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
+      triple, name, target_features(cpu), options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
       llvm::CodeGenOptLevel::Default, /*JIT=*/true));
   if (machine == nullptr) throw InternalError("no code generator for processor " + name);
   return machine;
 }
 
+/// The code generators of the process that nobody uses at the moment. Making one takes a millisecond, and
+/// each serves one thread at a time.
+class IdleMachines {
+ public:
+  static IdleMachines& instance() {
+    static auto* machines = new IdleMachines;  // never destroyed: threads may compile until the very end
+    return *machines;
+  }
+
+  std::unique_ptr<llvm::TargetMachine> take(const Cpu& cpu) {
+    {
+      const std::lock_guard lock(mutex_);
+      auto& idle = idle_[cpu.name];
+      if (!idle.empty()) {
+        auto machine = std::move(idle.back());
+        idle.pop_back();
+        return machine;
+      }
+    }
+    return make_target_machine(cpu);
+  }
+
+  void give_back(const Cpu& cpu, std::unique_ptr<llvm::TargetMachine> machine) {
+    const std::lock_guard lock(mutex_);
+    idle_[cpu.name].push_back(std::move(machine));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::vector<std::unique_ptr<llvm::TargetMachine>>> idle_;
+};
+
+/// A code generator for the time of one use.
+class Machine {
+ public:
+  explicit Machine(const Cpu& cpu) : cpu_(cpu), machine_(IdleMachines::instance().take(cpu)) {}
+  ~Machine() { IdleMachines::instance().give_back(cpu_, std::move(machine_)); }
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+  llvm::TargetMachine* operator->() const { return machine_.get(); }
+
+ private:
+  const Cpu& cpu_;
+  std::unique_ptr<llvm::TargetMachine> machine_;
+};
+
 }  // namespace
 
-llvm::TargetMachine& target_machine(const Cpu& cpu) {
-  thread_local std::map<std::string, std::unique_ptr<llvm::TargetMachine>> machines;
-  auto& machine = machines[cpu.name];
-  if (machine == nullptr) machine = make_target_machine(cpu);
-  return *machine;
+void set_target(llvm::Module& module, const Cpu& cpu) {
+  const Machine machine(cpu);
+  module.setTargetTriple(machine->getTargetTriple());
+  module.setDataLayout(machine->createDataLayout());
+}
+
+llvm::SmallVector<char, 0> machine_code(llvm::Module& module, const Cpu& cpu, llvm::CodeGenFileType kind) {
+  const Machine machine(cpu);
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream out(bytes);
+  llvm::legacy::PassManager passes;
+  if (machine->addPassesToEmitFile(passes, out, nullptr, kind))
+    throw InternalError("the code generator cannot write this kind of file");
+  passes.run(module);
+  return bytes;
 }
 
 }  // namespace tokamak::codegen

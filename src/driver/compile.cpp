@@ -5,6 +5,7 @@
 #include "driver/assemble.h"
 #include "driver/bug_report.h"
 #include "driver/kernel_cache.h"
+#include "driver/prepare_pages.h"
 #include "driver/report.h"
 #include "fusion/fuse.h"
 #include "ir/text.h"
@@ -15,6 +16,14 @@
 namespace tokamak {
 
 namespace {
+
+/// The results that will need memory of their own, as far as is known before the plan is made.
+std::vector<TensorType> new_results(const Graph& graph, const CompileOptions& options) {
+  std::vector<TensorType> types;
+  if (!options.donated.empty()) return types;
+  for (Value output : graph.outputs()) types.push_back(graph.type_of(output));
+  return types;
+}
 
 Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const CompileOptions& options) {
   const Cpu& cpu = current_cpu();
@@ -33,11 +42,14 @@ Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const
   clock.finish("fusion");
 
   // 3. Every kernel becomes loops, the loops are scheduled for this processor, and LLVM makes them machine
-  // code.
+  // code. Meanwhile the memory of large results is made ready.
   std::vector<KernelRequest> requests;
   for (const FusedKernel& kernel : fusion.kernels)
-    requests.push_back({&kernel, input_layouts(optimized, kernel, layouts)});
-  const auto kernels = compile_kernels(requests, options.fast_math, cpu);
+    requests.push_back({&kernel, input_layouts(optimized, kernel, layouts), options.donated.empty()});
+  const auto kernels = [&] {
+    const PagePreparation while_compiling(new_results(optimized, options));
+    return compile_kernels(requests, options.fast_math, cpu);
+  }();
   clock.finish("code");
 
   // 4. The memory plan, and the steps of the program on it.

@@ -48,7 +48,7 @@ class KernelCache {
 };
 
 std::string key_of(const KernelRequest& request, bool fast_math, const Cpu& cpu) {
-  std::string key = cpu.name + (fast_math ? " fast " : " ");
+  std::string key = cpu.name + (fast_math ? " fast " : " ") + (request.own_outputs ? "" : "over ");
   for (const Layout& layout : request.layouts) {
     if (!layout.dense) key += "s";
     for (Layout::Axis axis : layout.axes) key += static_cast<char>('0' + static_cast<int>(axis));
@@ -61,7 +61,7 @@ std::string key_of(const KernelRequest& request, bool fast_math, const Cpu& cpu)
 std::shared_ptr<const CompiledKernel> compile_one(const KernelRequest& request, bool fast_math,
                                                   const Cpu& cpu) {
   ProfileScope profile(ProfileCategory::compile, request.kernel->name);
-  ScheduledKernel scheduled = schedule_kernel(*request.kernel, request.layouts, cpu);
+  ScheduledKernel scheduled = schedule_kernel(*request.kernel, request.layouts, cpu, request.own_outputs);
   scheduled.loops.relaxed_math = fast_math;
   if (verification_enabled()) verify(scheduled.loops);
   auto compiled = std::make_shared<CompiledKernel>();

@@ -23,6 +23,7 @@ struct CompiledKernel {
 struct KernelRequest {
   const FusedKernel* kernel;
   std::vector<Layout> layouts;
+  bool own_outputs;  ///< no output takes over the memory of an argument
 };
 
 /// Compiles kernels, several at a time; equal ones once, and none that is still in use somewhere in the

@@ -60,8 +60,8 @@ std::vector<double> contiguity(LoopKernel& kernel, size_t axes) {
 
 class Chooser {
  public:
-  Chooser(const FusedKernel& fused, const std::vector<Layout>& layouts, const Cpu& cpu)
-      : fused_(fused), layouts_(layouts), cpu_(cpu), domain_(fused.domain) {}
+  Chooser(const FusedKernel& fused, const std::vector<Layout>& layouts, const Cpu& cpu, bool own_outputs)
+      : fused_(fused), layouts_(layouts), cpu_(cpu), own_outputs_(own_outputs), domain_(fused.domain) {}
 
   ScheduledKernel run() {
     lower_in_order();
@@ -187,7 +187,10 @@ class Chooser {
     for (const Nest& nest : kernel.nests) {
       walk(nest.root, [&](const Stmt& stmt) {
         DType dtype = DType::i8;
-        if (const auto* load = std::get_if<Load>(&stmt)) dtype = kernel[load->result];
+        if (const auto* load = std::get_if<Load>(&stmt)) {
+          dtype = kernel[load->result];
+          cost += 1;
+        }
         if (const auto* store = std::get_if<Store>(&stmt)) dtype = kernel[store->value];
         if (const auto* step = std::get_if<Accumulate>(&stmt)) {
           dtype = step->position ? DType::i64
@@ -202,8 +205,11 @@ class Chooser {
       });
     }
     int64_t lanes = cpu_.vector_bytes / widest;
+    // An accumulation takes about four cycles, in which the body of another one or three can start.
+    constexpr double kTrivialSweep = 3;
     constexpr double kCheapSweep = 24;
-    if (sweeps && cost <= kCheapSweep) lanes *= 128 / std::min(cpu_.vector_bytes, 64);
+    if (sweeps && cost <= kCheapSweep) lanes *= 2;
+    if (sweeps && cost <= kTrivialSweep && cpu_.vector_bytes < 64) lanes *= 2;
     const auto covering =
         static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(loop_extent, 1))));
     return static_cast<int>(std::clamp<int64_t>(lanes, 1, covering));
@@ -250,7 +256,7 @@ class Chooser {
 
   void stream() {
     const LoopKernel& kernel = result_.loops;
-    if (domain_.has_sweep) return;
+    if (domain_.has_sweep || !own_outputs_) return;
     for (size_t i = 0; i < kernel.buffers.size(); ++i) {
       const Buffer& buffer = kernel.buffers[i];
       if (buffer.role == Buffer::Role::output && buffer.type.bytes() > cpu_.l3_bytes)
@@ -261,6 +267,7 @@ class Chooser {
   const FusedKernel& fused_;
   const std::vector<Layout>& layouts_;
   const Cpu& cpu_;
+  const bool own_outputs_;
   const Domain& domain_;
   ScheduledKernel result_;
   std::vector<LoopVar> rows_;  ///< outermost first
@@ -273,9 +280,9 @@ class Chooser {
 
 }  // namespace
 
-ScheduledKernel schedule_kernel(const FusedKernel& kernel, const std::vector<Layout>& layouts,
-                                const Cpu& cpu) {
-  return Chooser(kernel, layouts, cpu).run();
+ScheduledKernel schedule_kernel(const FusedKernel& kernel, const std::vector<Layout>& layouts, const Cpu& cpu,
+                                bool own_outputs) {
+  return Chooser(kernel, layouts, cpu, own_outputs).run();
 }
 
 }  // namespace tokamak

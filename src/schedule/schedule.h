@@ -49,7 +49,8 @@ struct SplitSweep {
 };
 /// The outer loops of every nest, as far as they are row loops, become its parallel loop.
 struct Parallelise {};
-/// The output is larger than the caches and written once: stores go past them.
+/// The output is larger than the caches and written once: stores go past them. Its memory is aligned to 64
+/// bytes.
 struct Stream {
   BufferId buffer;
 };
@@ -63,9 +64,10 @@ struct ScheduledKernel {
   std::string decisions;  ///< one a line, with the names of the variables
 };
 
-/// Lowers a kernel, chooses how to run it on `cpu`, and carries that out.
-ScheduledKernel schedule_kernel(const FusedKernel& kernel, const std::vector<Layout>& layouts,
-                                const Cpu& cpu);
+/// Lowers a kernel, chooses how to run it on `cpu`, and carries that out. `own_outputs`: no output takes over
+/// the memory of an input, so that all are aligned and none is in the cache.
+ScheduledKernel schedule_kernel(const FusedKernel& kernel, const std::vector<Layout>& layouts, const Cpu& cpu,
+                                bool own_outputs = true);
 
 void apply(LoopKernel& kernel, const Decision& decision);
 bool can_collapse(const LoopKernel& kernel, LoopVar outer, LoopVar inner);

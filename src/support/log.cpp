@@ -89,12 +89,17 @@ void open_from_environment() {
 
 [[maybe_unused]] const bool environment_read = (open_from_environment(), true);
 
+thread_local int silences = 0;
+
 }  // namespace
 
 std::string_view to_string(Channel channel) { return kNames[static_cast<size_t>(channel)]; }
 
+Silence::Silence() { ++silences; }
+Silence::~Silence() { --silences; }
+
 void log(Channel channel, std::string_view message) {
-  if (!enabled(channel)) return;
+  if (!enabled(channel) || silences > 0) return;
   if (const Sink* sink = current_sink.load(std::memory_order_acquire)) {
     (*sink)(channel, message);
     return;

@@ -31,6 +31,15 @@ inline bool enabled(Channel channel) {
 /// time.
 void log(Channel channel, std::string_view message);
 
+/// While it lives, nothing that this thread does is logged.
+class Silence {
+ public:
+  Silence();
+  ~Silence();
+  Silence(const Silence&) = delete;
+  Silence& operator=(const Silence&) = delete;
+};
+
 /// Opens just the channels named in a comma-separated list: "fusion,cache", "all" or "".
 /// Throws UserError for a name that is no channel, and then changes nothing.
 void set_channels(std::string_view names);

@@ -186,23 +186,38 @@ TEST_P(CodegenMemory, AnyNonZeroByteIsTrue) {
   for (size_t n = 0; n < 11; ++n) EXPECT_EQ(got[n], bytes[n] != 0);
 }
 
-TEST_P(CodegenMemory, NonTemporalStoresAtAnyAlignment) {
-  TestKernel k;
-  LoopVar t = k.var("t", 1), i = k.var("i", 100);
-  ValueId x = k.value(DType::f32);
-  BufferId in = k.in(DType::f32, {100}), out = k.out(DType::f32, {100});
-  k.nest(t, {k.vector(i, 16, {Load{x, in, {Index::of(i)}, {}}, Store{out, {Index::of(i)}, x, true}})});
-  auto data = random_values<float>(100, 0, 1);
-  for (size_t shift = 0; shift < 20; ++shift) {
-    std::vector<char> bytes(1000);
-    auto base = (reinterpret_cast<uintptr_t>(bytes.data()) + 63) & ~uintptr_t{63};
-    auto* target = reinterpret_cast<char*>(base) + shift;
+TEST_P(CodegenMemory, NonTemporalStoresAtAnyPosition) {
+  for (int64_t shift = 0; shift < 20; ++shift) {
+    TestKernel k;
+    LoopVar t = k.var("t", 1), i = k.var("i", 100);
+    ValueId x = k.value(DType::f32);
+    BufferId in = k.in(DType::f32, {100}), out = k.out(DType::f32, {200});
+    k.nest(t,
+           {k.vector(i, 16, {Load{x, in, {Index::of(i)}, {}}, Store{out, {Index::of(i) + shift}, x, true}})});
+    auto data = random_values<float>(100, 0, 1);
+    alignas(64) float target[200] = {};
     run(k, cpu, {data.data(), target});
-    EXPECT_EQ(std::memcmp(target, data.data(), 400), 0) << shift;
-    EXPECT_EQ(target[400], 0);
+    EXPECT_EQ(std::memcmp(target + shift, data.data(), 400), 0) << shift;
+    EXPECT_EQ(target[shift + 100], 0);
+    EXPECT_NE(emit_llvm(k, cpu).find("!nontemporal"), std::string::npos);
+    EXPECT_NE(emit_assembly(k, cpu).find("sfence"), std::string::npos);
   }
-  EXPECT_NE(emit_llvm(k, cpu).find("!nontemporal"), std::string::npos);
-  EXPECT_NE(emit_assembly(k, cpu).find("sfence"), std::string::npos);
+}
+
+TEST_P(CodegenMemory, NonTemporalStoresInRowsOfAnyLength) {
+  for (int64_t columns : {16, 20, 37}) {  // of which only the rows of 16 are all aligned
+    TestKernel k;
+    LoopVar t = k.var("t", 5), i = k.var("i", columns);
+    ValueId x = k.value(DType::f32);
+    BufferId in = k.in(DType::f32, {5, columns}), out = k.out(DType::f32, {5, columns});
+    k.nest(t, {k.vector(i, 16,
+                        {Load{x, in, {Index::of(t), Index::of(i)}, {}},
+                         Store{out, {Index::of(t), Index::of(i)}, x, true}})});
+    auto data = random_values<float>(static_cast<size_t>(5 * columns), 0, 1);
+    alignas(64) float target[200] = {};
+    run(k, cpu, {data.data(), target});
+    EXPECT_EQ(std::memcmp(target, data.data(), static_cast<size_t>(columns) * 20), 0) << columns;
+  }
 }
 
 TEST_P(CodegenMemory, ScratchBelongsToTheTask) {

@@ -50,7 +50,6 @@ TEST(CodegenText, FusesMultiplyAndAddOnlyWhenAllowed) {
 }
 
 TEST(CodegenText, CompilesQuickly) {
-  warm_up_codegen();
   const Cpu cpu = cpu_named("native");
   TestKernel k = sample(1003, cpu.vector_bytes / 4);
   double best = 1e9;
