@@ -1,0 +1,86 @@
+#pragma once
+
+// Products of blocks of matrices: the arithmetic under every contraction and convolution.
+//
+//   C[m, n] = sum over k of A[m, k] * B[k, n]
+//
+// An operand is read where it lies, through any strides, while it is packed into the order in which the inner
+// loop wants it. Both operands look alike: A has a line for every row of C, B one for every column; element k of
+// a line is what is multiplied. Packing converts to the type that is computed in and supplies zeros outside
+// the bounds of a padded array, so that neither transposes, casts nor padding are passes over memory.
+//
+// Everything here runs on the calling thread; who calls it, on which blocks, is up to the caller. The result
+// of a block does not depend on how the others are cut: k is always summed in the same order.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "support/cpu.h"
+#include "tokamak/types.h"
+
+namespace tokamak {
+
+/// What elements are converted to, multiplied and summed in: f32 for f32, bf16 and f16; f64; and wrapping
+/// integers of 32 bits (bool, i8 to u32) and 64. C has elements of it.
+enum class ProductType : uint8_t { f32, f64, i32, i64 };
+
+ProductType product_type(DType dtype);
+DType dtype_of(ProductType type);
+
+/// One axis of an operand: how many steps, and how far each is in memory (bytes, may be zero or negative).
+struct ProductAxis {
+  int64_t extent;
+  int64_t stride;
+};
+
+/// An element is zero instead of read unless 0 <= offset + sum of coefficient * position < extent, where the
+/// positions are those along the line axes, then those along the contracted axes.
+struct ProductBound {
+  int64_t offset;
+  std::vector<int64_t> coefficients;
+  int64_t extent;
+};
+
+/// An operand as it lies in memory. Lines and k are counted in row-major order over their axes.
+struct ProductOperand {
+  DType dtype;
+  const void* data;  ///< the element at position 0 of every axis (never touched where a bound forbids it)
+  std::vector<ProductAxis> lines;
+  std::vector<ProductAxis> contracted;
+  std::vector<ProductBound> bounds;
+};
+
+/// How products of one shape are computed on one processor.
+class ProductMethod {
+ public:
+  virtual ~ProductMethod() = default;
+
+  /// Lines are packed in panels of this many; the last may be short, and is filled up with zeros.
+  virtual int64_t a_panel() const = 0;
+  virtual int64_t b_panel() const = 0;
+  /// Bytes of a packed panel.
+  virtual int64_t a_panel_bytes() const = 0;
+  virtual int64_t b_panel_bytes() const = 0;
+  /// Bytes of working memory a call of multiply needs.
+  virtual int64_t scratch_bytes() const = 0;
+
+  /// Packs panels [first, last) of an operand; the first goes to `packed` (64-byte aligned), the others behind.
+  virtual void pack_a(const ProductOperand& a, int64_t first, int64_t last, void* packed) const = 0;
+  virtual void pack_b(const ProductOperand& b, int64_t first, int64_t last, void* packed) const = 0;
+
+  /// c[i, j] = product of line i of the packed A and line j of the packed B, for i in [0, rows), j in [0, columns).
+  /// Neighbours in a row of C lie next to each other, rows `row_stride` bytes apart. `a` and `b` point at
+  /// panels; rows and columns need not fill the last ones. C is overwritten, not added to.
+  virtual void multiply(const void* a, const void* b, int64_t rows, int64_t columns, void* c, int64_t row_stride,
+                        void* scratch) const = 0;
+
+  /// What it is, for reports: "own f32 6x16 avx2", "OpenBLAS dgemm".
+  virtual const char* name() const = 0;
+};
+
+/// The method for products over `k` elements (0 gives zeros) of blocks of about `rows` by `columns`.
+std::unique_ptr<const ProductMethod> choose_product_method(ProductType type, int64_t rows, int64_t columns, int64_t k,
+                                                           const Cpu& cpu);
+
+}  // namespace tokamak
