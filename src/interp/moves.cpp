@@ -204,6 +204,16 @@ Tensor view(const Node& node, const Tensor& operand) {
         stride = -stride;
       }
       break;
+    case Op::window: {
+      const Ints& axes = node.attributes.ints(Attr::axes);
+      for (size_t i = 0; i < axes.size(); ++i) {
+        const auto axis = static_cast<size_t>(axes[i]);
+        strides.push_back(strides[axis] * node.attributes.ints(Attr::dilations)[i]);
+      }
+      for (size_t i = 0; i < axes.size(); ++i)
+        strides[static_cast<size_t>(axes[i])] *= node.attributes.ints(Attr::steps)[i];
+      break;
+    }
     default:
       throw InternalError(std::string(name_of(node.op)) + " is not a view");
   }

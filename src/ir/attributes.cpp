@@ -9,8 +9,9 @@ namespace tokamak {
 namespace {
 
 constexpr std::array<std::string_view, kAttrCount> kAttrNames = {
-    "axes", "axis",     "shape", "permutation", "starts", "limits",  "steps", "low",
-    "high", "interior", "sizes", "dtype",       "mode",   "combine", "value"};
+    "axes",         "axis",         "shape",    "permutation", "starts",    "limits",    "steps",
+    "low",          "high",         "interior", "sizes",       "dilations", "lhs_batch", "rhs_batch",
+    "lhs_contract", "rhs_contract", "dtype",    "mode",        "combine",   "value"};
 
 constexpr std::array<std::string_view, kWordCount> kWordNames = {"clamp", "check", "drop", "set",
                                                                  "add",   "mul",   "min",  "max"};
@@ -43,6 +44,11 @@ AttrKind kind_of(Attr attr) {
     case Attr::high:
     case Attr::interior:
     case Attr::sizes:
+    case Attr::dilations:
+    case Attr::lhs_batch:
+    case Attr::rhs_batch:
+    case Attr::lhs_contract:
+    case Attr::rhs_contract:
       return AttrKind::integers;
     case Attr::dtype:
       return AttrKind::dtype;

@@ -13,22 +13,27 @@ namespace tokamak {
 
 /// Names of attributes, as printed. Which op takes which is the business of its type rule.
 enum class Attr : uint8_t {
-  axes,         ///< ints: reductions, reverse
-  axis,         ///< int: iota, concatenate, gather, scatter, argmax, cumulative
-  shape,        ///< ints: broadcast, reshape, iota
-  permutation,  ///< ints: transpose
-  starts,       ///< ints: slice
-  limits,       ///< ints: slice (exclusive)
-  steps,        ///< ints: slice, positive
-  low,          ///< ints: pad, elements before the first, not negative
-  high,         ///< ints: pad, elements after the last, not negative
-  interior,     ///< ints: pad, elements between neighbours, not negative
-  sizes,        ///< ints: dynamic_slice
-  dtype,        ///< dtype: convert, iota
-  mode,         ///< word: gather and scatter: out of range is "clamp"ed, or a run-time error with "check";
-                ///  "drop" lets a scatter ignore it
-  combine,      ///< word: scatter: "set", "add", "mul", "min", "max"
-  value,        ///< tensor: constant
+  axes,          ///< ints: reductions, reverse, window
+  axis,          ///< int: iota, concatenate, gather, scatter, argmax, cumulative
+  shape,         ///< ints: broadcast, reshape, iota
+  permutation,   ///< ints: transpose
+  starts,        ///< ints: slice
+  limits,        ///< ints: slice (exclusive)
+  steps,         ///< ints: slice, window, positive
+  low,           ///< ints: pad, elements before the first, not negative
+  high,          ///< ints: pad, elements after the last, not negative
+  interior,      ///< ints: pad, elements between neighbours, not negative
+  sizes,         ///< ints: dynamic_slice, window
+  dilations,     ///< ints: window, positive
+  lhs_batch,     ///< ints: dot, axes of the first operand, in the order of the result
+  rhs_batch,     ///< ints: dot, the same of the second, pair by pair
+  lhs_contract,  ///< ints: dot, axes of the first operand that are summed over
+  rhs_contract,  ///< ints: dot, the same of the second, pair by pair
+  dtype,         ///< dtype: convert, iota
+  mode,          ///< word: gather and scatter: out of range is "clamp"ed, or a run-time error with "check";
+                 ///  "drop" lets a scatter ignore it
+  combine,       ///< word: scatter: "set", "add", "mul", "min", "max"
+  value,         ///< tensor: constant
 };
 inline constexpr size_t kAttrCount = static_cast<size_t>(Attr::value) + 1;
 

@@ -75,6 +75,16 @@ std::vector<Index> view_index(const Node& node, const Shape& operand, const std:
       }
       return index;
     }
+    case Op::window: {
+      std::copy_n(at.begin(), operand.size(), index.begin());
+      const Ints& axes = node.attributes.ints(Attr::axes);
+      for (size_t i = 0; i < axes.size(); ++i) {
+        const auto axis = static_cast<size_t>(axes[i]);
+        index[axis] = at[axis] * node.attributes.ints(Attr::steps)[i] +
+                      at[operand.size() + i] * node.attributes.ints(Attr::dilations)[i];
+      }
+      return index;
+    }
     default:
       throw InternalError(std::string(name_of(node.op)) + " is not a view", node.where);
   }
@@ -163,6 +173,7 @@ bool is_pointwise(Op op) {
       return op != Op::scatter;
     case OpFamily::Reduce:
     case OpFamily::Cumulative:
+    case OpFamily::Contract:
       return false;
   }
   return false;
@@ -214,6 +225,7 @@ std::vector<ElementRead> reads_of(const Graph& graph, Value value, const std::ve
       break;
     case OpFamily::Reduce:
     case OpFamily::Cumulative:
+    case OpFamily::Contract:
       throw InternalError(std::string(name_of(node.op)) + " is not pointwise", node.where);
   }
   switch (node.op) {

@@ -1,5 +1,6 @@
 #include <array>
 
+#include "ops/contract.h"
 #include "ops/cumulative.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/bits.h"
@@ -54,6 +55,7 @@ constexpr Collected collect() {
   all.put(rules::kIndexing);
   all.put(rules::kReductions);
   all.put(rules::kCumulative);
+  all.put(rules::kContractions);
   return all;
 }
 

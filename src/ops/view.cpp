@@ -75,4 +75,36 @@ TensorType reverse(const TypeContext& context) {
   return context.inputs[0];
 }
 
+/// window {axes, sizes, steps, dilations}: the windows of sizes[i] elements, dilations[i] apart, that fit
+/// along axes[i], one every steps[i]. An axis becomes the axis of windows; the positions inside them are new
+/// last axes.
+///   f32[5] {axes=[0], sizes=[3], steps=[1], dilations=[1]}  =>  f32[3,3]
+TensorType window(const TypeContext& context) {
+  const TensorType& from = context.inputs[0];
+  const Ints& axes = require_axes(context, from);
+  TensorType to = from;
+  for (Attr name : {Attr::sizes, Attr::steps, Attr::dilations}) {
+    const Ints& list = context.attributes.ints(name);
+    if (list.size() != axes.size())
+      context.fail(std::string(name_of(name)) + " has " + std::to_string(list.size()) + " entries for " +
+                   std::to_string(axes.size()) + " axes");
+    for (int64_t entry : list) {
+      if (entry <= 0) context.fail(std::string(name_of(name)) + " must be positive, not " + to_string(list));
+    }
+  }
+  for (size_t i = 0; i < axes.size(); ++i) {
+    int64_t& extent = to.shape[static_cast<size_t>(axes[i])];
+    const int64_t size = context.attributes.ints(Attr::sizes)[i];
+    const int64_t dilation = context.attributes.ints(Attr::dilations)[i];
+    if (size > extent || (size - 1) > (extent - 1) / dilation) {
+      context.fail("a window of " + std::to_string(size) + " elements" +
+                   (dilation == 1 ? "" : ", " + std::to_string(dilation) + " apart,") +
+                   " does not fit into axis " + std::to_string(axes[i]) + " of " + to_string(from));
+    }
+    extent = (extent - 1 - (size - 1) * dilation) / context.attributes.ints(Attr::steps)[i] + 1;
+    to.shape.push_back(size);
+  }
+  return to;
+}
+
 }  // namespace tokamak::rules

@@ -9,6 +9,7 @@ TensorType reshape(const TypeContext& context);
 TensorType transpose(const TypeContext& context);
 TensorType slice(const TypeContext& context);
 TensorType reverse(const TypeContext& context);
+TensorType window(const TypeContext& context);
 
 inline constexpr OpRecord kViews[] = {
     {.op = Op::broadcast, .dtypes = DTypes::any, .type = broadcast, .attributes = attr_set({Attr::shape})},
@@ -22,6 +23,10 @@ inline constexpr OpRecord kViews[] = {
      .type = slice,
      .attributes = attr_set({Attr::starts, Attr::limits, Attr::steps})},
     {.op = Op::reverse, .dtypes = DTypes::any, .type = reverse, .attributes = attr_set({Attr::axes})},
+    {.op = Op::window,
+     .dtypes = DTypes::any,
+     .type = window,
+     .attributes = attr_set({Attr::axes, Attr::sizes, Attr::steps, Attr::dilations})},
 };
 
 }  // namespace tokamak::rules

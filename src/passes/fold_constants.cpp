@@ -9,7 +9,7 @@ namespace tokamak {
 namespace {
 
 bool is_worth_folding(const Graph& made, const Node& node, std::span<const Value> inputs) {
-  if (inputs.empty() || node.op == Op::broadcast) return false;
+  if (inputs.empty() || node.op == Op::broadcast || node.op == Op::dot) return false;
   int64_t largest = 0;
   int64_t work = node.type.elements();
   for (Value input : inputs) {

@@ -8,6 +8,7 @@
 #include "passes/compose_views.h"
 #include "passes/eliminate_common.h"
 #include "passes/eliminate_dead.h"
+#include "passes/expand_products.h"
 #include "passes/fold_constants.h"
 #include "passes/simplify.h"
 
@@ -23,6 +24,9 @@ constexpr GraphPass kGraphPasses[] = {
      [](const Graph& graph, const PipelineOptions& options) {
        return fold_constants(graph, options.fused_multiply_add);
      }},
+    // Before the rest: what it writes has views and conversions to simplify.
+    {"expand-products", "write products without a matrix on one side as sums",
+     [](const Graph& graph, const PipelineOptions&) { return expand_products(graph); }},
     // Before the views: where an operand that made the shape goes away, a broadcast comes in its place.
     {"simplify", "algebra that keeps every bit",
      [](const Graph& graph, const PipelineOptions&) { return simplify(graph); }},

@@ -1,0 +1,92 @@
+#pragma once
+
+// The inner loops of products, compiled once for every processor level.
+//
+// The files that implement this are built with instructions the machine may not have. They therefore include no
+// header with inline functions (the linker would keep any one of the copies), and everything they define is in a
+// namespace of its level. What goes in and out are the plain structures below.
+
+#include <cstdint>
+
+namespace tokamak {
+
+/// The widest panel of any level.
+inline constexpr int kMaxPanel = 32;
+
+/// Reading runs of zeros stands for reading what is not there; a run may be this long.
+inline constexpr int64_t kMaxZeroRun = 512;
+extern const unsigned char kZeroRun[kMaxZeroRun * 8];
+
+/// Where the lines of C are found, packed, and how to walk over them.
+struct MultiplyTask {
+  const void* a;
+  const void* b;
+  int64_t a_panel_bytes;
+  int64_t b_panel_bytes;
+  int64_t rows;
+  int64_t columns;
+  int64_t k;
+  int64_t k_block;    ///< elements of k summed before they are added to C
+  int64_t row_block;  ///< rows walked over before the next panel of B; a multiple of the panel
+  void* c;
+  int64_t row_stride;     ///< bytes
+  int64_t column_stride;  ///< bytes; anything but the size of an element goes through a buffer
+};
+
+/// Lines of a panel that lie at equal distances: lanes [first, first + count).
+struct LineRun {
+  const unsigned char* data;  ///< where lane 0 would lie at k = 0, were it part of the run
+  int first;
+  int count;
+};
+
+/// One element of k: how far it is from k = 0 and, for every run of lines, the lanes [low, high) that are there.
+struct RunStep {
+  int64_t offset;
+  const uint8_t* low;
+  const uint8_t* high;
+  bool whole;  ///< one run that fills the panel, all of it there
+};
+
+/// Packs panels of P lines: element k of line j goes to packed[k * P + j].
+struct PackKernels {
+  /// Neighbouring lines are neighbours in memory: `count` steps of k, `stride` bytes apart, for several panels.
+  void (*copy)(const unsigned char* data, int64_t count, int64_t stride, int64_t panels, int64_t panel_bytes,
+               unsigned char* packed);
+  /// Neighbouring steps of k are neighbours in memory: `count` of them from each of P lines. May write
+  /// up to `slack` bytes past the end.
+  void (*transpose)(const unsigned char* const* lines, int64_t count, unsigned char* packed);
+  /// Nothing is next to anything.
+  void (*gather)(const unsigned char* const* lines, int valid, int64_t count, int64_t stride,
+                 unsigned char* packed);
+  /// Runs of lines `line_stride` bytes apart, parts of which may be missing.
+  void (*copy_runs)(const LineRun* runs, int run_count, int64_t line_stride, const RunStep* steps, int64_t count,
+                    int64_t offset, unsigned char* packed);
+};
+
+/// How elements lie in memory, as far as packing cares: b32 and b64 are integers of either sign.
+enum class Stored : uint8_t { f32, bf16, f16, f64, u8, i8, u16, i16, b32, b64 };
+
+/// The loops of one level and type. Panels of A have `rows` lines, panels of B `columns`.
+struct ProductKernels {
+  int rows;
+  int columns;
+  int element_bytes;
+  int64_t slack;  ///< bytes behind a panel that packing may overwrite
+  const char* name;
+  void (*multiply)(const MultiplyTask& task);
+  /// Null where `stored` does not convert to the type.
+  const PackKernels* (*pack_rows)(Stored stored);
+  const PackKernels* (*pack_columns)(Stored stored);
+};
+
+/// The order of ProductType: f32, f64, i32, i64.
+struct LevelKernels {
+  ProductKernels types[4];
+};
+
+extern const LevelKernels kKernelsX86_64;
+extern const LevelKernels kKernelsX86_64V3;
+extern const LevelKernels kKernelsX86_64V4;
+
+}  // namespace tokamak

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "ops/record.h"
+
+namespace tokamak {
+
+/// The axes of a dot, by what becomes of them. `lhs` and `rhs` name axes of the operands; the result has the
+/// batch axes, then the free axes of the first operand, then those of the second.
+struct DotAxes {
+  Ints lhs_batch, lhs_free, lhs_contract;
+  Ints rhs_batch, rhs_free, rhs_contract;
+};
+DotAxes dot_axes(const Attributes& attributes, int64_t lhs_rank, int64_t rhs_rank);
+
+/// The product of the extents of some axes of a shape.
+int64_t extent_of(const Shape& shape, const Ints& axes);
+
+namespace rules {
+
+TensorType dot(const TypeContext& context);
+
+inline constexpr OpRecord kContractions[] = {
+    {.op = Op::dot,
+     .dtypes = DTypes::any,
+     .type = dot,
+     .attributes = attr_set({Attr::lhs_batch, Attr::rhs_batch, Attr::lhs_contract, Attr::rhs_contract})},
+};
+
+}  // namespace rules
+}  // namespace tokamak

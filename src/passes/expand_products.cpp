@@ -1,0 +1,89 @@
+#include "passes/expand_products.h"
+
+#include <numeric>
+
+#include "ops/contract.h"
+
+namespace tokamak {
+namespace {
+
+bool is_worth_expanding(const Shape& lhs, const Shape& rhs, const DotAxes& axes) { return true; }
+
+class Expansion {
+ public:
+  Expansion(Graph& made, const Node& node, const DotAxes& axes) : made_(made), node_(node), axes_(axes) {}
+
+  Value run(Value lhs, Value rhs) {
+    const Value left = arranged(lhs, axes_.lhs_batch, axes_.lhs_free, axes_.lhs_contract, 0);
+    const Value right =
+        arranged(rhs, axes_.rhs_batch, axes_.rhs_free, axes_.rhs_contract, axes_.lhs_free.size());
+    const DType dtype = node_.type.dtype;
+    const bool is_bool = dtype == DType::boolean;
+    const Value products = made_.add(is_bool ? Op::bit_and : Op::mul, {left, right}, {}, node_.where);
+    Ints summed(axes_.lhs_contract.size());
+    std::iota(summed.begin(), summed.end(), node_.type.rank());
+    Value sums = products;
+    if (!summed.empty()) {
+      sums = made_.add(is_bool ? Op::reduce_any : Op::reduce_sum, {products}, {{Attr::axes, summed}},
+                       node_.where);
+    }
+    return converted(sums, dtype);
+  }
+
+ private:
+  /// The operand as [batch, free axes of both, contracted], with extents of 1 for the other one's free axes.
+  Value arranged(Value operand, const Ints& batch, const Ints& free, const Ints& contract,
+                 size_t ones_before) {
+    Ints permutation = batch;
+    permutation.insert(permutation.end(), free.begin(), free.end());
+    permutation.insert(permutation.end(), contract.begin(), contract.end());
+    const Shape from = made_.type_of(operand).shape;
+    auto extent = [&](int64_t axis) { return from[static_cast<size_t>(axis)]; };
+    const size_t both = axes_.lhs_free.size() + axes_.rhs_free.size();
+    Shape shape;
+    for (int64_t axis : batch) shape.push_back(extent(axis));
+    shape.insert(shape.end(), ones_before, 1);
+    for (int64_t axis : free) shape.push_back(extent(axis));
+    shape.insert(shape.end(), both - ones_before - free.size(), 1);
+    for (int64_t axis : contract) shape.push_back(extent(axis));
+    const Value turned =
+        made_.add(Op::transpose, {operand}, {{Attr::permutation, std::move(permutation)}}, node_.where);
+    const Value spread = made_.add(Op::reshape, {turned}, {{Attr::shape, std::move(shape)}}, node_.where);
+    const bool narrow = node_.type.dtype == DType::f16 || node_.type.dtype == DType::bf16;
+    return converted(spread, narrow ? DType::f32 : node_.type.dtype);
+  }
+
+  Value converted(Value value, DType dtype) {
+    if (made_.type_of(value).dtype == dtype) return value;
+    return made_.add(Op::convert, {value}, {{Attr::dtype, dtype}}, node_.where);
+  }
+
+  Graph& made_;
+  const Node& node_;
+  const DotAxes& axes_;
+};
+
+}  // namespace
+
+Graph expand_products(const Graph& graph) {
+  GraphRewriter rewriter(graph);
+  for (size_t i = 0; i < graph.size(); ++i) {
+    const auto value = static_cast<Value>(i);
+    const Node& node = graph[value];
+    if (node.op == Op::dot) {
+      const Shape& lhs = graph.type_of(node.inputs[0]).shape;
+      const Shape& rhs = graph.type_of(node.inputs[1]).shape;
+      const DotAxes axes =
+          dot_axes(node.attributes, static_cast<int64_t>(lhs.size()), static_cast<int64_t>(rhs.size()));
+      if (is_worth_expanding(lhs, rhs, axes)) {
+        Expansion expansion(rewriter.graph(), node, axes);
+        rewriter.map(value, expansion.run(rewriter(node.inputs[0]), rewriter(node.inputs[1])));
+        continue;
+      }
+    }
+    rewriter.copy(value);
+  }
+  return rewriter.finish();
+}
+
+}  // namespace tokamak

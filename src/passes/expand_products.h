@@ -1,0 +1,14 @@
+#pragma once
+
+#include "ir/graph.h"
+
+namespace tokamak {
+
+/// Writes products that have no matrix on one side as element-wise products and sums, which fuse with all
+/// that surrounds them and run as fast as memory delivers the one matrix there is.
+///   %0 = dot %w, %x {lhs_batch=[], rhs_batch=[], lhs_contract=[1], rhs_contract=[0]}      w: f32[M,K], x:
+///   f32[K]
+///   =>  %0 = mul %w, %x;  %1 = reduce_sum %0 {axes=[1]}
+Graph expand_products(const Graph& graph);
+
+}  // namespace tokamak
