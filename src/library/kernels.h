@@ -2,9 +2,9 @@
 
 // The inner loops of products, compiled once for every processor level.
 //
-// The files that implement this are built with instructions the machine may not have. They therefore include no
-// header with inline functions (the linker would keep any one of the copies), and everything they define is in a
-// namespace of its level. What goes in and out are the plain structures below.
+// The files that implement this are built with instructions the machine may not have. They therefore include
+// no header with inline functions (the linker would keep any one of the copies), and everything they define
+// is in a namespace of its level. What goes in and out are the plain structures below.
 
 #include <cstdint>
 
@@ -40,7 +40,8 @@ struct LineRun {
   int count;
 };
 
-/// One element of k: how far it is from k = 0 and, for every run of lines, the lanes [low, high) that are there.
+/// One element of k: how far it is from k = 0 and, for every run of lines, the lanes [low, high) that are
+/// there.
 struct RunStep {
   int64_t offset;
   const uint8_t* low;
@@ -50,7 +51,8 @@ struct RunStep {
 
 /// Packs panels of P lines: element k of line j goes to packed[k * P + j].
 struct PackKernels {
-  /// Neighbouring lines are neighbours in memory: `count` steps of k, `stride` bytes apart, for several panels.
+  /// Neighbouring lines are neighbours in memory: `count` steps of k, `stride` bytes apart, for several
+  /// panels.
   void (*copy)(const unsigned char* data, int64_t count, int64_t stride, int64_t panels, int64_t panel_bytes,
                unsigned char* packed);
   /// Neighbouring steps of k are neighbours in memory: `count` of them from each of P lines. May write
@@ -60,8 +62,8 @@ struct PackKernels {
   void (*gather)(const unsigned char* const* lines, int valid, int64_t count, int64_t stride,
                  unsigned char* packed);
   /// Runs of lines `line_stride` bytes apart, parts of which may be missing.
-  void (*copy_runs)(const LineRun* runs, int run_count, int64_t line_stride, const RunStep* steps, int64_t count,
-                    int64_t offset, unsigned char* packed);
+  void (*copy_runs)(const LineRun* runs, int run_count, int64_t line_stride, const RunStep* steps,
+                    int64_t count, int64_t offset, unsigned char* packed);
 };
 
 /// How elements lie in memory, as far as packing cares: b32 and b64 are integers of either sign.

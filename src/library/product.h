@@ -5,9 +5,9 @@
 //   C[m, n] = sum over k of A[m, k] * B[k, n]
 //
 // An operand is read where it lies, through any strides, while it is packed into the order in which the inner
-// loop wants it. Both operands look alike: A has a line for every row of C, B one for every column; element k of
-// a line is what is multiplied. Packing converts to the type that is computed in and supplies zeros outside
-// the bounds of a padded array, so that neither transposes, casts nor padding are passes over memory.
+// loop wants it. Both operands look alike: A has a line for every row of C, B one for every column; element k
+// of a line is what is multiplied. Packing converts to the type that is computed in and supplies zeros
+// outside the bounds of a padded array, so that neither transposes, casts nor padding are passes over memory.
 //
 // Everything here runs on the calling thread; who calls it, on which blocks, is up to the caller. The result
 // of a block does not depend on how the others are cut: k is always summed in the same order.
@@ -65,22 +65,23 @@ class ProductMethod {
   /// Bytes of working memory a call of multiply needs.
   virtual int64_t scratch_bytes() const = 0;
 
-  /// Packs panels [first, last) of an operand; the first goes to `packed` (64-byte aligned), the others behind.
+  /// Packs panels [first, last) of an operand; the first goes to `packed` (64-byte aligned), the others
+  /// behind.
   virtual void pack_a(const ProductOperand& a, int64_t first, int64_t last, void* packed) const = 0;
   virtual void pack_b(const ProductOperand& b, int64_t first, int64_t last, void* packed) const = 0;
 
-  /// c[i, j] = product of line i of the packed A and line j of the packed B, for i in [0, rows), j in [0, columns).
-  /// Neighbours in a row of C lie next to each other, rows `row_stride` bytes apart. `a` and `b` point at
-  /// panels; rows and columns need not fill the last ones. C is overwritten, not added to.
-  virtual void multiply(const void* a, const void* b, int64_t rows, int64_t columns, void* c, int64_t row_stride,
-                        void* scratch) const = 0;
+  /// c[i, j] = product of line i of the packed A and line j of the packed B, for i in [0, rows), j in [0,
+  /// columns). Neighbours in a row of C lie next to each other, rows `row_stride` bytes apart. `a` and `b`
+  /// point at panels; rows and columns need not fill the last ones. C is overwritten, not added to.
+  virtual void multiply(const void* a, const void* b, int64_t rows, int64_t columns, void* c,
+                        int64_t row_stride, void* scratch) const = 0;
 
   /// What it is, for reports: "own f32 6x16 avx2", "OpenBLAS dgemm".
   virtual const char* name() const = 0;
 };
 
 /// The method for products over `k` elements (0 gives zeros) of blocks of about `rows` by `columns`.
-std::unique_ptr<const ProductMethod> choose_product_method(ProductType type, int64_t rows, int64_t columns, int64_t k,
-                                                           const Cpu& cpu);
+std::unique_ptr<const ProductMethod> choose_product_method(ProductType type, int64_t rows, int64_t columns,
+                                                           int64_t k, const Cpu& cpu);
 
 }  // namespace tokamak

@@ -1,0 +1,127 @@
+#include "library/packed_method.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "library/kernels.h"
+#include "library/pack.h"
+#include "tokamak/errors.h"
+
+namespace tokamak {
+namespace {
+
+constexpr int64_t kCacheLine = 64;
+
+int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
+
+const ProductKernels& kernels_for(ProductType type, const Cpu& cpu) {
+  const LevelKernels& level = cpu.avx512 && cpu.vector_bytes >= 64            ? kKernelsX86_64V4
+                              : cpu.fma && cpu.f16c && cpu.vector_bytes >= 32 ? kKernelsX86_64V3
+                                                                              : kKernelsX86_64;
+  return level.types[static_cast<size_t>(type)];
+}
+
+/// How much of k is summed at once: a panel of B should stay in the first cache while the rows pass by. It
+/// depends on nothing that may differ between two blocks of a product.
+int64_t k_block_for(int64_t k, const ProductKernels& kernels, const Cpu& cpu) {
+  const int64_t row_bytes = int64_t{kernels.columns} * kernels.element_bytes;
+  const int64_t most = std::clamp<int64_t>(cpu.l1_bytes * 3 / 4 / row_bytes, 64, 1024);
+  const int64_t blocks = std::max<int64_t>(1, (k + most - 1) / most);
+  return round_up(std::max<int64_t>(1, (k + blocks - 1) / blocks), 4);
+}
+
+/// Panels of both kinds, and tiles of C held in registers. Swapped, the product computed is that of B and A,
+/// whose result is C transposed: lines of B are what few columns leave free.
+class PackedMethod final : public ProductMethod {
+ public:
+  PackedMethod(const ProductKernels& kernels, int64_t k, const Cpu& cpu, bool swapped)
+      : kernels_(kernels),
+        k_(k),
+        swapped_(swapped),
+        k_block_(k_block_for(k, kernels, cpu)),
+        rows_{layout(kernels.rows)},
+        columns_{layout(kernels.columns)} {
+    const int64_t row_bytes = k_block_ * kernels.element_bytes;
+    row_block_ = std::max<int64_t>(kernels.rows, cpu.l2_bytes / 2 / row_bytes / kernels.rows * kernels.rows);
+  }
+
+  int64_t a_panel() const override { return a_layout().lines; }
+  int64_t b_panel() const override { return b_layout().lines; }
+  int64_t a_panel_bytes() const override { return a_layout().panel_bytes; }
+  int64_t b_panel_bytes() const override { return b_layout().panel_bytes; }
+  int64_t scratch_bytes() const override { return 0; }  // the buffer of a tile is on the stack
+  const char* name() const override { return kernels_.name; }
+
+  void pack_a(const ProductOperand& a, int64_t first, int64_t last, void* packed) const override {
+    pack(a, a_layout(), first, last, packed);
+  }
+  void pack_b(const ProductOperand& b, int64_t first, int64_t last, void* packed) const override {
+    pack(b, b_layout(), first, last, packed);
+  }
+
+  void multiply(const void* a, const void* b, int64_t rows, int64_t columns, void* c, int64_t row_stride,
+                void* /*scratch*/) const override {
+    MultiplyTask task{.a = a,
+                      .b = b,
+                      .a_panel_bytes = a_panel_bytes(),
+                      .b_panel_bytes = b_panel_bytes(),
+                      .rows = rows,
+                      .columns = columns,
+                      .k = k_,
+                      .k_block = k_block_,
+                      .row_block = row_block_,
+                      .c = c,
+                      .row_stride = row_stride,
+                      .column_stride = kernels_.element_bytes};
+    if (swapped_) {
+      std::swap(task.a, task.b);
+      std::swap(task.a_panel_bytes, task.b_panel_bytes);
+      std::swap(task.rows, task.columns);
+      std::swap(task.row_stride, task.column_stride);
+    }
+    kernels_.multiply(task);
+  }
+
+ private:
+  const PanelLayout& a_layout() const { return swapped_ ? columns_ : rows_; }
+  const PanelLayout& b_layout() const { return swapped_ ? rows_ : columns_; }
+
+  PanelLayout layout(int lines) const {
+    const int64_t bytes = lines * k_ * kernels_.element_bytes + (lines == kernels_.rows ? kernels_.slack : 0);
+    return {lines, kernels_.element_bytes, round_up(bytes, kCacheLine)};
+  }
+
+  void pack(const ProductOperand& operand, const PanelLayout& layout, int64_t first, int64_t last,
+            void* packed) const {
+    const Stored stored = stored_as(operand.dtype);
+    const PackKernels* pack =
+        layout.lines == kernels_.rows ? kernels_.pack_rows(stored) : kernels_.pack_columns(stored);
+    if (pack == nullptr) throw InternalError("a product of operands that were not converted");
+    pack_panels(operand, *pack, layout, first, last, packed);
+  }
+
+  const ProductKernels& kernels_;
+  int64_t k_;
+  bool swapped_;
+  int64_t k_block_;
+  int64_t row_block_;
+  PanelLayout rows_;  ///< what the loops call rows
+  PanelLayout columns_;
+};
+
+/// Lanes computed for every one that is wanted, in percent.
+int64_t waste(int64_t extent, int64_t panel) {
+  return extent <= 0 ? 100 : round_up(extent, panel) * 100 / extent;
+}
+
+}  // namespace
+
+std::unique_ptr<const ProductMethod> packed_method(ProductType type, int64_t rows, int64_t columns, int64_t k,
+                                                   const Cpu& cpu) {
+  const ProductKernels& kernels = kernels_for(type, cpu);
+  // Loops take any number of rows but whole registers of columns. Storing C transposed costs something too.
+  const bool swapped = waste(columns, kernels.columns) > waste(rows, kernels.columns) + 30;
+  return std::make_unique<PackedMethod>(kernels, k, cpu, swapped);
+}
+
+}  // namespace tokamak

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <memory>
+
+#include "library/product.h"
+
+namespace tokamak {
+
+/// Products by the loops of kernels.h, for any type, shape and processor.
+std::unique_ptr<const ProductMethod> packed_method(ProductType type, int64_t rows, int64_t columns, int64_t k,
+                                                   const Cpu& cpu);
+
+}  // namespace tokamak

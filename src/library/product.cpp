@@ -1,0 +1,50 @@
+#include "library/product.h"
+
+#include "library/packed_method.h"
+#include "tokamak/errors.h"
+
+namespace tokamak {
+
+ProductType product_type(DType dtype) {
+  switch (dtype) {
+    case DType::boolean:
+    case DType::i8:
+    case DType::i16:
+    case DType::i32:
+    case DType::u8:
+    case DType::u16:
+    case DType::u32:
+      return ProductType::i32;
+    case DType::i64:
+    case DType::u64:
+      return ProductType::i64;
+    case DType::f16:
+    case DType::bf16:
+    case DType::f32:
+      return ProductType::f32;
+    case DType::f64:
+      return ProductType::f64;
+  }
+  throw InternalError("unknown dtype");
+}
+
+DType dtype_of(ProductType type) {
+  switch (type) {
+    case ProductType::f32:
+      return DType::f32;
+    case ProductType::f64:
+      return DType::f64;
+    case ProductType::i32:
+      return DType::i32;
+    case ProductType::i64:
+      return DType::i64;
+  }
+  throw InternalError("unknown product type");
+}
+
+std::unique_ptr<const ProductMethod> choose_product_method(ProductType type, int64_t rows, int64_t columns,
+                                                           int64_t k, const Cpu& cpu) {
+  return packed_method(type, rows, columns, k, cpu);
+}
+
+}  // namespace tokamak
