@@ -266,6 +266,95 @@ Array cumprod(const Operand& x, std::optional<int64_t> axis = {}, std::optional<
 Array cummax(const Operand& x, std::optional<int64_t> axis = {});
 Array cummin(const Operand& x, std::optional<int64_t> axis = {});
 
+// Products of matrices and their kin, with NumPy's shapes. Each is one `dot` of the IR: f16 and bf16 are
+// summed in f32 and stay what they are, integers wrap, and bool is "or" of "and". Numbers are arrays here, of
+// their default dtype.
+
+/// Which axes of two operands are matched: `batch` axes stay and come first, `contract` axes are summed over.
+struct DotGeneral {
+  std::vector<int64_t> lhs_contract = {};
+  std::vector<int64_t> rhs_contract = {};
+  std::vector<int64_t> lhs_batch = {};
+  std::vector<int64_t> rhs_batch = {};
+};
+/// The result has the batch axes, the other axes of the first operand, then those of the second.
+Array dot_general(const Operand& a, const Operand& b, const DotGeneral& axes);
+/// NumPy's a @ b: the axes before the last two broadcast.
+Array matmul(const Operand& a, const Operand& b);
+/// Over the last axis of `a` and the last but one of `b`; all other axes stay.
+Array dot(const Operand& a, const Operand& b);
+/// Over the last axis of both.
+Array inner(const Operand& a, const Operand& b);
+/// The products of all elements of `a` with all of `b`.
+Array outer(const Operand& a, const Operand& b);
+/// The dot product of all elements in order.
+Array vdot(const Operand& a, const Operand& b);
+Array tensordot(const Operand& a, const Operand& b, const std::vector<int64_t>& a_axes,
+                const std::vector<int64_t>& b_axes);
+/// Over the last `axes` axes of `a` and the first ones of `b`.
+Array tensordot(const Operand& a, const Operand& b, int64_t axes = 2);
+inline Array tensordot(const Operand& a, const Operand& b, int axes) {
+  return tensordot(a, b, int64_t{axes});
+}
+/// NumPy's einsum: "bij,bjk->bik", "ii", "...i,...i", with any number of operands, multiplied in a good
+/// order.
+Array einsum(std::string_view subscripts, const std::vector<Operand>& operands,
+             Where where = Where::current());
+
+// Windows over images. x is [N, C, spatial...], with one to three spatial axes.
+
+/// What lies around the spatial axes.
+class Padding {
+ public:
+  Padding() = default;
+  Padding(int64_t both) : low_{both}, high_{both} {}  // NOLINT: implicit on purpose
+  Padding(int both) : Padding(int64_t{both}) {}       // NOLINT
+  /// The same on both sides of each axis.
+  Padding(std::vector<int64_t> both) : low_(both), high_(std::move(both)) {}  // NOLINT
+  Padding(std::vector<int64_t> low, std::vector<int64_t> high)
+      : low_(std::move(low)), high_(std::move(high)) {}
+  /// As much as makes the result ceil(extent / stride); what does not halve goes behind.
+  static Padding same() {
+    Padding padding;
+    padding.same_ = true;
+    return padding;
+  }
+
+  bool is_same() const { return same_; }
+  const std::vector<int64_t>& low() const { return low_; }
+  const std::vector<int64_t>& high() const { return high_; }
+
+ private:
+  std::vector<int64_t> low_ = {0};
+  std::vector<int64_t> high_ = {0};
+  bool same_ = false;
+};
+
+/// How windows lie over the spatial axes. A list of one entry holds for all axes.
+struct WindowOptions {
+  std::vector<int64_t> stride = {1};
+  Padding padding = {};
+  std::vector<int64_t> dilation = {1};  ///< the distance between the elements of a window
+};
+
+/// All windows of `sizes` along `axes`, one every `steps`, of elements `dilations` apart: a view. An axis
+/// becomes that of the windows, and the positions inside them are new last axes. Empty lists are ones.
+Array window(const Operand& x, std::vector<int64_t> axes, std::vector<int64_t> sizes,
+             std::vector<int64_t> steps = {}, std::vector<int64_t> dilations = {});
+/// w is [O, C / groups, kernel...], bias [O].
+Array conv(const Operand& x, const Operand& w, const WindowOptions& options = {}, int64_t groups = 1,
+           const std::optional<Array>& bias = {});
+/// The transposed map of `conv`: every element of x places w, scaled by it. w is [C, O / groups, kernel...];
+/// output_padding is added behind.
+Array conv_transpose(const Operand& x, const Operand& w, const WindowOptions& options = {},
+                     int64_t groups = 1, std::vector<int64_t> output_padding = {0},
+                     const std::optional<Array>& bias = {});
+/// The greatest element of every window. An empty stride is `size`.
+Array max_pool(const Operand& x, std::vector<int64_t> size, WindowOptions options = {.stride = {}});
+/// The mean of every window; padding counts as zeros, or not at all.
+Array avg_pool(const Operand& x, std::vector<int64_t> size, WindowOptions options = {.stride = {}},
+               bool count_include_pad = true);
+
 // Of neural networks: plain compositions of the above, so that fusion sees through them.
 
 Array relu(const Operand& x);
@@ -281,5 +370,13 @@ Array layer_norm(const Operand& x, const std::optional<Array>& scale = {},
 /// x / sqrt(mean(x * x) + epsilon) along the last axis, then scaled where given.
 Array rms_norm(const Operand& x, const std::optional<Array>& scale = {}, double epsilon = 1e-6,
                Axes axes = -1);
+/// (x - mean) / sqrt(var + epsilon) per channel (axis 1) with given statistics, then scaled and shifted.
+Array batch_norm(const Operand& x, const Operand& mean, const Operand& var,
+                 const std::optional<Array>& scale = {}, const std::optional<Array>& shift = {},
+                 double epsilon = 1e-5);
+/// softmax(q @ k^T * scale + mask) @ v over the last two axes; the scale is 1 / sqrt(d) unless given. A bool
+/// mask says which positions count; `causal` leaves those out that come later than the query.
+Array attention(const Operand& q, const Operand& k, const Operand& v, const std::optional<Array>& mask = {},
+                bool causal = false, std::optional<double> scale = {});
 
 }  // namespace tokamak

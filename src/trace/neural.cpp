@@ -1,5 +1,7 @@
 // What neural networks need and NumPy lacks: plain compositions, so that fusion sees through them.
 
+#include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "trace/operands.h"
@@ -83,6 +85,67 @@ Array rms_norm(const Operand& x, const std::optional<Array>& scale, double epsil
   Array result = wide * rsqrt(mean(wide * wide, axes, true) + epsilon);
   if (scale) result = result * *scale;
   return astype(result, array.dtype());
+}
+
+namespace {
+
+/// One value per channel, beside [N, C, ...] arrays of `rank` axes.
+Array per_channel(const Operand& values, const char* what, const Array& x) {
+  const Array array = as_array(values);
+  const int64_t channels = x.shape()[1];
+  if (array.shape() != Shape{channels}) {
+    fail("batch_norm",
+         "the " + std::string(what) + " " + to_string(array.type()) +
+             " does not have one element for each of the " + std::to_string(channels) + " channels of " +
+             to_string(x.type()),
+         values.where());
+  }
+  return astype(array, wide_enough(float_for(promote(array.dtype(), x.dtype()))));
+}
+
+}  // namespace
+
+Array batch_norm(const Operand& x, const Operand& mean, const Operand& var, const std::optional<Array>& scale,
+                 const std::optional<Array>& shift, double epsilon) {
+  AtLine line(x);
+  const Array array = as_floats(x);
+  if (array.rank() < 2) fail("batch_norm", to_string(array.type()) + " has no channels (axis 1)", x.where());
+  // All of these have one element per channel: where they are constants, so are the two that x meets.
+  Array factor = rsqrt(per_channel(var, "variance", array) + epsilon);
+  if (scale) factor = per_channel(*scale, "scale", array) * factor;
+  Array offset = negative(per_channel(mean, "mean", array) * factor);
+  if (shift) offset = per_channel(*shift, "shift", array) + offset;
+  Shape beside(array.shape().size() - 1, 1);
+  beside[0] = array.shape()[1];
+  const Array wide = astype(array, wide_enough(array.dtype()));
+  return astype(wide * reshape(factor, beside) + reshape(offset, beside), array.dtype());
+}
+
+Array attention(const Operand& q, const Operand& k, const Operand& v, const std::optional<Array>& mask,
+                bool causal, std::optional<double> scale) {
+  AtLine line(q);
+  const Array queries = as_floats(q);
+  const Array keys = as_floats(k);
+  const Array values = as_floats(v);
+  for (const Array& one : {queries, keys, values}) {
+    if (one.rank() < 2)
+      fail("attention", to_string(one.type()) + " is not [..., positions, features]", q.where());
+  }
+  const double factor = scale.value_or(1 / std::sqrt(static_cast<double>(queries.shape().back())));
+  const Array products = matmul(queries, swapaxes(keys, -1, -2));
+  Array scores = astype(products, wide_enough(products.dtype())) * factor;
+  const double never = -std::numeric_limits<double>::infinity();
+  if (mask && mask->dtype() == DType::boolean) {
+    scores = where(*mask, scores, never);
+  } else if (mask) {
+    scores = scores + *mask;
+  }
+  if (causal) {
+    const Shape last(scores.shape().end() - 2, scores.shape().end());
+    scores =
+        where(iota(last, 1, DType::i64, q.where()) <= iota(last, 0, DType::i64, q.where()), scores, never);
+  }
+  return matmul(astype(softmax(scores), products.dtype()), values);
 }
 
 }  // namespace tokamak

@@ -41,6 +41,18 @@ Array reverse_view(const Memory& memory, const Ints& axes, TensorType to) {
   return make_view(std::move(to), memory, data, std::move(strides));
 }
 
+/// Windows overlap: their elements are the same memory.
+Array window_view(const Memory& memory, const Attributes& attributes, TensorType to) {
+  std::vector<int64_t> strides = memory.strides;
+  const Ints& axes = attributes.ints(Attr::axes);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = static_cast<size_t>(axes[i]);
+    strides.push_back(memory.strides[axis] * attributes.ints(Attr::dilations)[i]);
+    strides[axis] *= attributes.ints(Attr::steps)[i];
+  }
+  return make_view(std::move(to), memory, memory.data, std::move(strides));
+}
+
 Array reshape_view(const Array& operand, TensorType to) {
   const Memory& memory = *operand.impl().memory();
   if (auto strides = reshaped_strides(operand.type(), memory.strides, to)) {
@@ -103,6 +115,7 @@ Array view_of(Op op, const Array& operand, const Attributes& attributes, TensorT
     return slice_view(memory, attributes.ints(Attr::starts), attributes.ints(Attr::steps), std::move(result));
   }
   if (op == Op::reverse) return reverse_view(memory, attributes.ints(Attr::axes), std::move(result));
+  if (op == Op::window) return window_view(memory, attributes, std::move(result));
   return reshape_view(operand, std::move(result));
 }
 

@@ -10,7 +10,7 @@
 
 namespace tokamak {
 
-/// The result of a view op (broadcast, reshape, transpose, slice, reverse) of type `result` over the same
+/// The result of a view op (broadcast, reshape, transpose, slice, reverse, window) of type `result` over the same
 /// memory. A reshape that strides cannot express is made over a dense copy.
 Array view_of(Op op, const Array& operand, const Attributes& attributes, TensorType result);
 
