@@ -5,6 +5,7 @@
 
 #include "driver/in_place.h"
 #include "fusion/fuse.h"
+#include "fusion/product.h"
 #include "ops/record.h"
 
 namespace tokamak {
@@ -59,7 +60,7 @@ class Assembly {
 
   void find_last_readers() {
     for (size_t step = 0; step < kernels_.size(); ++step) {
-      for (Value input : kernels_[step].inputs)
+      for (Value input : values_read(kernels_[step]))
         last_reader_[static_cast<uint32_t>(input)] = static_cast<int>(step);
     }
     for (int position : options_.donated) {
@@ -82,6 +83,7 @@ class Assembly {
       const FusedKernel& kernel = kernels_[step];
       const LoopKernel& loops = *compiled_[step]->loops;
       for (size_t i = 0; i < kernel.outputs.size(); ++i) request_output(step, i);
+      if (compiled_[step]->product != nullptr) request_packed(step);
       for (size_t buffer = 0; buffer < loops.buffers.size(); ++buffer) {
         if (loops.buffers[buffer].role != Buffer::Role::partial) continue;
         partial_request_[{step, buffer}] = requests_.size();
@@ -107,10 +109,11 @@ class Assembly {
     if (auto output = output_of_.find(static_cast<uint32_t>(value)); output != output_of_.end()) {
       request.output = output->second;
     }
-    const auto buffer = static_cast<BufferId>(kernel.inputs.size() + i);
-    for (size_t input = 0; input < kernel.inputs.size(); ++input) {
-      if (!may_overwrite(loops, buffer, static_cast<BufferId>(input))) continue;
-      const auto id = static_cast<uint32_t>(kernel.inputs[input]);
+    for (const auto& [input, from] : overwritable_inputs(step)) {
+      const auto buffer = static_cast<BufferId>(loops.buffers.size() - others_after_outputs(loops) -
+                                                kernel.outputs.size() + i);
+      if (!may_overwrite(loops, buffer, from)) continue;
+      const auto id = static_cast<uint32_t>(input);
       if (auto other = request_of_.find(id); other != request_of_.end()) {
         request.in_place_of.push_back({PlanRequest::Operand::Kind::request, static_cast<int>(other->second)});
       }
@@ -122,6 +125,168 @@ class Assembly {
     }
     request_of_.emplace(static_cast<uint32_t>(value), requests_.size());
     requests_.push_back(std::move(request));
+  }
+
+  /// Inputs that the code of a step reads, with their buffers. Operands of a product are read again and
+  /// again, by every block.
+  std::vector<std::pair<Value, BufferId>> overwritable_inputs(size_t step) const {
+    const FusedKernel& kernel = kernels_[step];
+    std::vector<std::pair<Value, BufferId>> found;
+    const CompiledProduct* product = compiled_[step]->product.get();
+    if (product == nullptr) {
+      for (size_t i = 0; i < kernel.inputs.size(); ++i)
+        found.emplace_back(kernel.inputs[i], static_cast<BufferId>(i));
+      return found;
+    }
+    const CompiledStage& stage = product->stages.back();
+    for (size_t i = 0; i < stage.inputs.size(); ++i) {
+      const Value input = kernel.inputs[stage.inputs[i]];
+      const bool is_operand = stage.inputs[i] == stage.lhs.input || stage.inputs[i] == stage.rhs.input;
+      bool is_fed = false;
+      if (kernel.feeder != nullptr) {
+        const auto& before = kernel.feeder->inputs;
+        is_fed = std::find(before.begin(), before.end(), input) != before.end();
+      }
+      if (!is_operand && !is_fed) found.emplace_back(input, static_cast<BufferId>(i + 1));
+    }
+    return found;
+  }
+
+  static size_t others_after_outputs(const LoopKernel& loops) {
+    return static_cast<size_t>(
+        std::count_if(loops.buffers.begin(), loops.buffers.end(), [](const Buffer& buffer) {
+          return buffer.role == Buffer::Role::partial || buffer.role == Buffer::Role::scratch;
+        }));
+  }
+
+  /// Memory for the operands that are packed before the blocks of a product run.
+  void request_packed(size_t step) {
+    const CompiledProduct& product = *compiled_[step]->product;
+    for (size_t i = 0; i < product.stages.size(); ++i) {
+      const CompiledStage& stage = product.stages[i];
+      if (stage.method == nullptr) continue;
+      const FusedKernel& kernel = stage_kernel(step, i);
+      for (bool is_lhs : {true, false}) {
+        const CompiledOperand& operand = is_lhs ? stage.lhs : stage.rhs;
+        if (!operand.ahead || graph_.constant_value(kernel.inputs[operand.input]) != nullptr) continue;
+        packed_request_[{step, 2 * i + (is_lhs ? 0 : 1)}] = requests_.size();
+        requests_.push_back({.bytes = packed_bytes(*stage.method, block_operand(operand), is_lhs),
+                             .first_step = static_cast<int>(step),
+                             .last_step = static_cast<int>(step),
+                             .name = "packed operand of " + kernels_[step].name});
+      }
+    }
+  }
+
+  /// The kernel that a stage is of: the feeder or the kernel itself.
+  const FusedKernel& stage_kernel(size_t step, size_t stage) const {
+    const FusedKernel& kernel = kernels_[step];
+    return kernel.feeder != nullptr && stage == 0 ? *kernel.feeder : kernel;
+  }
+
+  static BlockOperand block_operand(const CompiledOperand& from) {
+    BlockOperand to;
+    to.dtype = from.dtype;
+    to.read = from.read;
+    to.lines = from.lines;
+    to.copies = from.copies;
+    return to;
+  }
+
+  BlockOperand placed_operand(size_t step, size_t stage, bool is_lhs, const Plan& plan) {
+    const CompiledStage& compiled = compiled_[step]->product->stages[stage];
+    const CompiledOperand& from = is_lhs ? compiled.lhs : compiled.rhs;
+    BlockOperand to = block_operand(from);
+    if (from.is_fed) {
+      to.place = {Place::Kind::block, 0};
+      return to;
+    }
+    const Value array = stage_kernel(step, stage).inputs[from.input];
+    to.strides = dense_strides(graph_.type_of(array));
+    if (auto input = input_of_.find(static_cast<uint32_t>(array));
+        input != input_of_.end() && !layouts_[static_cast<size_t>(input->second)].dense) {
+      to.strided_input = input->second;
+    }
+    if (const Tensor* constant = graph_.constant_value(array); constant != nullptr && from.ahead) {
+      to.place = {Place::Kind::block, 0};  // never read again
+      to.packed = Place{Place::Kind::constant, static_cast<int64_t>(program_->constants.size())};
+      Tensor packed({DType::u8, {packed_bytes(*compiled.method, to, is_lhs)}});
+      pack_operand(*compiled.method, to, is_lhs, constant->data(), packed.mutable_data());
+      program_->constants.push_back(std::move(packed));
+      return to;
+    }
+    to.place = read_place(array, plan);
+    if (from.ahead)
+      to.packed = place_of(plan.placements[packed_request_.at({step, 2 * stage + (is_lhs ? 0 : 1)})]);
+    return to;
+  }
+
+  BlockStage block_stage(size_t step, size_t number, const Plan& plan) {
+    const CompiledProduct& product = *compiled_[step]->product;
+    const CompiledStage& from = product.stages[number];
+    const FusedKernel& kernel = stage_kernel(step, number);
+    const bool is_last = number + 1 == product.stages.size();
+    BlockStage to;
+    to.method = from.method;
+    to.columns = from.columns;
+    to.depth = from.depth;
+    to.element_bytes = static_cast<int64_t>(size_of(from.sums));
+    if (from.method != nullptr) {
+      to.lhs = placed_operand(step, number, true, plan);
+      to.rhs = placed_operand(step, number, false, plan);
+    }
+    to.code = from.code;
+    to.kernel = from.loops;
+    to.tasks_per_row = from.tasks_per_row;
+    if (from.code == nullptr) {
+      to.result = written_place(kernel.outputs[0], plan);
+      return to;
+    }
+    if (from.method != nullptr) to.buffers.push_back({Place::Kind::block, 0});
+    for (size_t input : from.inputs) {
+      to.buffers.push_back(read_place(kernel.inputs[input], plan));
+      note_strides(kernel.inputs[input], to.strided_inputs);
+    }
+    for (Value output : kernel.outputs)
+      to.buffers.push_back(is_last ? written_place(output, plan) : Place{Place::Kind::block, 0});
+    to.buffers.resize(from.loops->buffers.size(), {Place::Kind::arena, 0});
+    if (!is_last) {
+      to.result_dtype = from.result.dtype;
+      to.result_row_bytes = from.result.bytes() / (product.batch * product.rows);
+    }
+    return to;
+  }
+
+  void note_strides(Value input, std::vector<int>& strided_inputs) const {
+    if (auto position = input_of_.find(static_cast<uint32_t>(input));
+        position != input_of_.end() && !layouts_[static_cast<size_t>(position->second)].dense) {
+      strided_inputs.push_back(position->second);
+    }
+  }
+
+  void add_block_step(size_t number, const Plan& plan) {
+    const FusedKernel& kernel = kernels_[number];
+    const CompiledProduct& product = *compiled_[number]->product;
+    auto block = std::make_shared<BlockStep>();
+    block->batch = {product.batch};
+    block->rows = product.rows;
+    block->block_rows = product.block_rows;
+    block->block_columns = product.block_columns;
+    block->block_cost = product.block_cost;
+    for (size_t stage = 0; stage < product.stages.size(); ++stage)
+      block->stages.push_back(block_stage(number, stage, plan));
+    Program::Step step;
+    step.code = std::shared_ptr<const NativeKernel>(compiled_[number], compiled_[number]->code.get());
+    step.kernel = compiled_[number]->loops;
+    step.block = std::move(block);
+    for (Value input : values_read(kernel)) step.bytes_read += graph_.type_of(input).bytes();
+    for (Value output : kernel.outputs) step.bytes_written += graph_.type_of(output).bytes();
+    step.flops = count_flops(kernel.body) + (kernel.feeder == nullptr ? 0 : count_flops(kernel.feeder->body));
+    const int64_t blocks =
+        product.batch * ((product.rows + product.block_rows - 1) / product.block_rows) *
+        ((product.stages.back().columns + product.block_columns - 1) / product.block_columns);
+    program_->total_cost += product.block_cost * static_cast<double>(blocks);
+    program_->steps.push_back(std::move(step));
   }
 
   Program::Place place_of(const Placement& placement) const {
@@ -162,6 +327,7 @@ class Assembly {
       return graph_.type_of(value).elements() == 0;
     });
     if (writes_nothing) return;
+    if (compiled_[number]->product != nullptr) return add_block_step(number, plan);
     Program::Step step;
     // The step keeps the whole kernel in use, and so known to the cache.
     step.code = std::shared_ptr<const NativeKernel>(compiled_[number], compiled_[number]->code.get());
@@ -169,10 +335,7 @@ class Assembly {
     for (Value input : kernel.inputs) {
       step.buffers.push_back(read_place(input, plan));
       step.bytes_read += graph_.type_of(input).bytes();
-      if (auto position = input_of_.find(static_cast<uint32_t>(input));
-          position != input_of_.end() && !layouts_[static_cast<size_t>(position->second)].dense) {
-        step.strided_inputs.push_back(position->second);
-      }
+      note_strides(input, step.strided_inputs);
     }
     for (Value output : kernel.outputs) {
       step.buffers.push_back(written_place(output, plan));
@@ -209,6 +372,7 @@ class Assembly {
   std::unordered_map<uint32_t, size_t> request_of_;
   std::unordered_map<uint32_t, int64_t> constant_of_;
   std::unordered_map<std::pair<size_t, size_t>, size_t, PairHash> partial_request_;
+  std::unordered_map<std::pair<size_t, size_t>, size_t, PairHash> packed_request_;
   std::vector<PlanRequest> requests_;
   std::vector<DonatedInput> donated_;
 };

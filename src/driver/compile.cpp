@@ -44,8 +44,12 @@ Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const
   // 3. Every kernel becomes loops, the loops are scheduled for this processor, and LLVM makes them machine
   // code. Meanwhile the memory of large results is made ready.
   std::vector<KernelRequest> requests;
-  for (const FusedKernel& kernel : fusion.kernels)
-    requests.push_back({&kernel, input_layouts(optimized, kernel, layouts), options.donated.empty()});
+  for (const FusedKernel& kernel : fusion.kernels) {
+    std::vector<Layout> feeder_layouts;
+    if (kernel.feeder != nullptr) feeder_layouts = input_layouts(optimized, *kernel.feeder, layouts);
+    requests.push_back({&kernel, input_layouts(optimized, kernel, layouts), std::move(feeder_layouts),
+                        options.donated.empty()});
+  }
   const auto kernels = [&] {
     const PagePreparation while_compiling(new_results(optimized, options));
     return compile_kernels(requests, options.fast_math, cpu);

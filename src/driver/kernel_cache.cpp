@@ -49,18 +49,42 @@ class KernelCache {
 
 std::string key_of(const KernelRequest& request, bool fast_math, const Cpu& cpu) {
   std::string key = cpu.name + (fast_math ? " fast " : " ") + (request.own_outputs ? "" : "over ");
-  for (const Layout& layout : request.layouts) {
-    if (!layout.dense) key += "s";
-    for (Layout::Axis axis : layout.axes) key += static_cast<char>('0' + static_cast<int>(axis));
-    key += ",";
+  auto add = [&](const FusedKernel& kernel, const std::vector<Layout>& layouts) {
+    for (const Layout& layout : layouts) {
+      if (!layout.dense) key += "s";
+      for (Layout::Axis axis : layout.axes) key += static_cast<char>('0' + static_cast<int>(axis));
+      key += ",";
+    }
+    for (bool swept : kernel.domain.swept) key += swept ? "-" : "|";
+    key += print(kernel.body);
+  };
+  if (request.kernel->feeder != nullptr) add(*request.kernel->feeder, request.feeder_layouts);
+  add(*request.kernel, request.layouts);
+  return key;
+}
+
+std::shared_ptr<const CompiledKernel> compile_with_product(const KernelRequest& request, bool fast_math,
+                                                           const Cpu& cpu) {
+  auto product = std::make_shared<CompiledProduct>(compile_product(
+      *request.kernel, request.layouts, request.feeder_layouts, fast_math, request.own_outputs, cpu));
+  auto compiled = std::make_shared<CompiledKernel>();
+  const CompiledStage& last = product->stages.back();
+  compiled->code = last.code;
+  compiled->loops = last.loops;
+  if (compiled->loops == nullptr) {
+    auto empty = std::make_shared<LoopKernel>();
+    empty->name = request.kernel->name;
+    compiled->loops = std::move(empty);
   }
-  for (bool swept : request.kernel->domain.swept) key += swept ? "-" : "|";
-  return key + print(request.kernel->body);
+  compiled->decisions = product->decisions;
+  compiled->product = std::move(product);
+  return compiled;
 }
 
 std::shared_ptr<const CompiledKernel> compile_one(const KernelRequest& request, bool fast_math,
                                                   const Cpu& cpu) {
   ProfileScope profile(ProfileCategory::compile, request.kernel->name);
+  if (request.kernel->product) return compile_with_product(request, fast_math, cpu);
   ScheduledKernel scheduled = schedule_kernel(*request.kernel, request.layouts, cpu, request.own_outputs);
   scheduled.loops.relaxed_math = fast_math;
   if (verification_enabled()) verify(scheduled.loops);

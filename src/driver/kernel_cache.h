@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "codegen/codegen.h"
+#include "driver/product_kernel.h"
 #include "fusion/kernel.h"
 #include "ir/layout.h"
 #include "schedule/schedule.h"
@@ -17,12 +18,15 @@ struct CompiledKernel {
   std::shared_ptr<const LoopKernel> loops;
   std::string decisions;
   std::shared_ptr<const NativeKernel> code;
+  /// With a product: all of it. `loops` and `code` are then those of the last stage, and may be empty.
+  std::shared_ptr<const CompiledProduct> product;
 };
 
 /// One kernel to compile, with the layouts of its inputs.
 struct KernelRequest {
   const FusedKernel* kernel;
   std::vector<Layout> layouts;
+  std::vector<Layout> feeder_layouts;
   bool own_outputs;  ///< no output takes over the memory of an argument
 };
 

@@ -9,16 +9,6 @@
 namespace tokamak {
 namespace {
 
-std::string kernel_name(const Graph& body) {
-  constexpr size_t kMaxNames = 6;
-  const std::vector<std::string> names = op_names(body);
-  if (names.empty()) return "copy";
-  std::string name;
-  for (size_t i = 0; i < std::min(names.size(), kMaxNames); ++i) name += (i == 0 ? "" : "_") + names[i];
-  if (names.size() > kMaxNames) name += "_and_" + std::to_string(names.size() - kMaxNames) + "_more";
-  return name;
-}
-
 /// Cuts one kernel out of the graph.
 class Extraction {
  public:
@@ -52,9 +42,13 @@ class Extraction {
     for (Value output : outputs_) results.push_back(mapping.at(static_cast<uint32_t>(output)));
     kernel.body.set_outputs(std::move(results));
     kernel.outputs = outputs_;
-    kernel.name = kernel_name(kernel.body);
+    kernel.name = joined_names(op_names(kernel.body));
     kernel.body.rename(kernel.name);
     kernel.domain = domain_of(group, seen);
+    if (group.product && seen.count(*group.product) != 0) {
+      kernel.product = mapping.at(static_cast<uint32_t>(*group.product));
+      kernel.columns = group.columns;
+    }
     return kernel;
   }
 
@@ -63,9 +57,10 @@ class Extraction {
   bool is_read(Value value) const {
     const Node& node = state_.graph[value];
     if (node.op == Op::parameter) return true;
-    if (node.op == Op::constant) return !is_inline_constant(node);
-    if (!is_computed(node)) return false;
     const Group& group = state_.groups[static_cast<size_t>(group_)];
+    // A product reads all its operands from memory: numbers and copied views too.
+    if (node.op == Op::constant) return !is_inline_constant(node) || group.arrays.count(value) != 0;
+    if (!is_computed(node)) return state_[value].group != group_ && group.arrays.count(value) != 0;
     return state_[value].group != group_ && group.recomputed.count(value) == 0;
   }
 

@@ -8,6 +8,8 @@
 #include "fusion/extract.h"
 #include "fusion/groups.h"
 #include "fusion/legality.h"
+#include "fusion/product.h"
+#include "ops/contract.h"
 #include "ops/index_map.h"
 
 namespace tokamak {
@@ -36,13 +38,16 @@ class Fuser {
       if (!is_computed(graph[root]) && state_[root].group < 0) place(root);
     }
     result_.kernels = extract_kernels(state_, roots);
+    if (state_.options.fuse) chain_products(graph, result_.kernels, state_.options.l2_bytes);
     return std::move(result_);
   }
 
  private:
   void place(Value value) {
     std::vector<std::pair<int, std::string>> refusals;
-    if (state_.options.fuse && state_.graph[value].op != Op::scatter) {
+    const Node& node = state_.graph[value];
+    if (node.op == Op::dot) copy_operands(value);
+    if (state_.options.fuse && node.op != Op::scatter && node.op != Op::dot) {
       for (int candidate : candidates(value)) {
         const Joining joining = examine_joining(state_, value, state_.groups[static_cast<size_t>(candidate)]);
         if (joining.allowed()) return join(value, candidate, joining);
@@ -52,7 +57,11 @@ class Fuser {
     Group fresh;
     fresh.order = static_cast<int>(state_.groups.size());
     fresh.domain = own_domain(state_.graph, value);
-    fresh.closed = state_.graph[value].op == Op::scatter;
+    fresh.closed = node.op == Op::scatter;
+    if (node.op == Op::dot) {
+      fresh.product = value;
+      fresh.columns = product_columns(value);
+    }
     state_.groups.push_back(std::move(fresh));
     const Joining joining = examine_joining(state_, value, state_.groups.back());
     if (!joining.allowed()) {
@@ -66,6 +75,24 @@ class Fuser {
       }
     }
     join(value, static_cast<int>(state_.groups.size()) - 1, joining);
+  }
+
+  /// Operands that are no array yet, nor an affine view of one, are written to memory first.
+  void copy_operands(Value dot) {
+    for (size_t operand : {0, 1}) {
+      const Value array = read_of_operand(state_.graph, dot, operand).array;
+      if (needs_copy(state_.graph[array]) && state_[array].group < 0) place(array);
+    }
+  }
+
+  /// The axes of a product's domain that come from its second operand.
+  size_t product_columns(Value dot) const {
+    const Node& node = state_.graph[dot];
+    const TensorType& rhs = state_.graph.type_of(node.inputs[1]);
+    const DotAxes axes = dot_axes(node.attributes, state_.graph.type_of(node.inputs[0]).rank(), rhs.rank());
+    size_t columns = 0;
+    for (int64_t axis : axes.rhs_free) columns += rhs.shape[static_cast<size_t>(axis)] != 1 ? 1 : 0;
+    return columns;
   }
 
   void record_refusal(Value read, Value reader, const std::string& reason) {
@@ -149,6 +176,10 @@ class Fuser {
     target.members.insert(target.members.end(), source.members.begin(), source.members.end());
     target.recomputed.insert(source.recomputed.begin(), source.recomputed.end());
     target.arrays.insert(source.arrays.begin(), source.arrays.end());
+    if (source.product) {
+      target.product = source.product;
+      target.columns = source.columns;
+    }
     target.first_reader = std::min(target.first_reader, source.first_reader);
     const int order = source.order;
     source = Group{};

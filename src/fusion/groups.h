@@ -3,6 +3,7 @@
 // The state of fusion: which kernel-to-be every operation is in.
 
 #include <climits>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <vector>
@@ -21,9 +22,11 @@ struct Group {
       recomputed;          ///< values of other groups (or members read at other points) it computes itself
   std::set<Value> arrays;  ///< values it reads from memory
   double cost = 0;         ///< scalar_cost of everything in it
-  int first_reader = INT_MAX;  ///< lowest order among the groups that read its members
-  bool closed = false;         ///< takes no more members
-  int merged_into = -1;        ///< the group that has its members now
+  std::optional<Value> product;  ///< the dot among its members; there is one at most
+  size_t columns = 0;            ///< how many of the last axes of the domain are columns of the product
+  int first_reader = INT_MAX;    ///< lowest order among the groups that read its members
+  bool closed = false;           ///< takes no more members
+  int merged_into = -1;          ///< the group that has its members now
 };
 
 /// What fusion knows of every value.

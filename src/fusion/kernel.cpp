@@ -1,7 +1,9 @@
 #include "fusion/kernel.h"
 
+#include <algorithm>
 #include <string_view>
 
+#include "ops/contract.h"
 #include "ops/index_map.h"
 
 namespace tokamak {
@@ -80,11 +82,32 @@ std::vector<std::string> op_names(const Graph& body) {
   return names;
 }
 
+std::vector<std::string> op_names(const FusedKernel& kernel) {
+  std::vector<std::string> names;
+  if (kernel.feeder != nullptr) names = op_names(*kernel.feeder);
+  for (std::string& name : op_names(kernel.body)) names.push_back(std::move(name));
+  return names;
+}
+
+std::string joined_names(const std::vector<std::string>& names) {
+  constexpr size_t kMaxNames = 6;
+  if (names.empty()) return "copy";
+  std::string joined;
+  for (size_t i = 0; i < std::min(names.size(), kMaxNames); ++i) joined += (i == 0 ? "" : "_") + names[i];
+  if (names.size() > kMaxNames) joined += "_and_" + std::to_string(names.size() - kMaxNames) + "_more";
+  return joined;
+}
+
 double count_flops(const Graph& body) {
   double flops = 0;
   for (const Node& node : body.nodes()) {
     if (family_of(node.op) == OpFamily::Elementwise) flops += static_cast<double>(node.type.elements());
     if (sweeps(node)) flops += static_cast<double>(body.type_of(node.inputs[0]).elements());
+    if (node.op == Op::dot) {
+      const Shape& lhs = body.type_of(node.inputs[0]).shape;
+      const auto summed = extent_of(lhs, node.attributes.ints(Attr::lhs_contract));
+      flops += 2 * static_cast<double>(node.type.elements()) * static_cast<double>(summed);
+    }
   }
   return flops;
 }

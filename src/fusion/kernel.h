@@ -1,5 +1,7 @@
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,10 +55,19 @@ struct FusedKernel {
   std::vector<Value> inputs;   ///< of the whole graph, one per parameter of the body
   std::vector<Value> outputs;  ///< of the whole graph, one per output of the body
   Domain domain;
+  std::optional<Value> product;  ///< the one dot, of the body; see fusion/product.h
+  size_t columns = 0;            ///< with a product: how many of the last axes of the domain are its columns
+  /// Runs before it on each block of rows; its one output is the first operand of the product.
+  std::shared_ptr<const FusedKernel> feeder;
 };
 
 /// Names of the computing ops of a kernel's body, in order: {"mul", "add", "max", "sum"}.
 std::vector<std::string> op_names(const Graph& body);
+/// The same with those of its feeder before.
+std::vector<std::string> op_names(const FusedKernel& kernel);
+
+/// "mul_add_max_sum" for those names; long lists are cut.
+std::string joined_names(const std::vector<std::string>& names);
 
 /// Operations on elements that the body stands for, each op of an element counted as one.
 double count_flops(const Graph& body);

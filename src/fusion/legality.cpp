@@ -4,6 +4,7 @@
 #include <map>
 
 #include "fusion/cost.h"
+#include "fusion/product.h"
 #include "ops/index_map.h"
 #include "ops/record.h"
 
@@ -20,6 +21,13 @@ std::vector<Index> home_index(const Domain& domain, const Shape& shape, bool is_
 }
 
 namespace {
+
+/// Whether all axes that are swept are among the last `columns`, and no other comes after the first of them.
+bool within_columns(const std::vector<bool>& swept, size_t columns) {
+  const auto first = static_cast<size_t>(std::find(swept.begin(), swept.end(), true) - swept.begin());
+  return first + columns >= swept.size() &&
+         std::find(swept.begin() + static_cast<int64_t>(first), swept.end(), false) == swept.end();
+}
 
 /// One examination. Needs are visited from the latest value to the earliest, so that all needs of a value are
 /// known when it is its turn.
@@ -68,6 +76,10 @@ class Examination {
         return false;
       }
       const std::vector<bool> swept = swept_axes(node, operand);
+      if (group_.product && !within_columns(swept, group_.columns)) {
+        refuse("it reduces the rows of a product, of which the kernel sees a block at a time");
+        return false;
+      }
       if (joining_.domain.has_sweep && swept != joining_.domain.swept) {
         refuse("it reduces other axes than the kernel does");
         return false;
@@ -90,7 +102,9 @@ class Examination {
 
   void start() {
     const Node& node = graph_[value_];
-    if (node.op == Op::scatter) {
+    if (node.op == Op::dot) {
+      start_product();
+    } else if (node.op == Op::scatter) {
       for (Value input : node.inputs)
         need(input, full_index(own_domain(graph_, input), graph_.type_of(input).shape));
     } else if (sweeps(node)) {
@@ -104,6 +118,16 @@ class Examination {
       const DType operand = node.inputs.empty() ? node.type.dtype : graph_.type_of(node.inputs.back()).dtype;
       joining_.cost += op_cost(node, operand);
       joining_.expression_cost += op_cost(node, operand);
+    }
+  }
+
+  /// A product reads its operands from memory, all of them over and over.
+  void start_product() {
+    for (size_t operand : {0, 1}) {
+      const OperandRead read = read_of_operand(graph_, value_, operand);
+      joining_.arrays.push_back(read.array);
+      if (state_[read.array].group >= 0) joining_.stored.push_back(read.array);
+      joining_.recomputed.insert(joining_.recomputed.end(), read.passed.begin(), read.passed.end());
     }
   }
 
@@ -231,6 +255,11 @@ class Examination {
     if (other.closed || group_.closed || other.order >= group_.order || other.first_reader <= group_.order)
       return false;
     if (other.domain.extents != joining_.domain.extents) return false;
+    if (other.product && group_.product) return false;
+    const Group& with_product = other.product ? other : group_;
+    const Domain& swept = other.domain.has_sweep ? other.domain : joining_.domain;
+    if (with_product.product && swept.has_sweep && !within_columns(swept.swept, with_product.columns))
+      return false;
     if (other.domain.has_sweep && joining_.domain.has_sweep && other.domain.swept != joining_.domain.swept)
       return false;
     if (group_.cost + joining_.cost + other.cost > kMaxKernelCost) return false;

@@ -1,5 +1,6 @@
 #include "passes/expand_products.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "ops/contract.h"
@@ -7,7 +8,18 @@
 namespace tokamak {
 namespace {
 
-bool is_worth_expanding(const Shape& lhs, const Shape& rhs, const DotAxes& axes) { return true; }
+/// Below this, in all three sizes, packing costs more than it saves, when there are many to do.
+constexpr int64_t kTiny = 16;
+constexpr int64_t kMany = 64;
+
+bool is_worth_expanding(const Shape& lhs, const Shape& rhs, const DotAxes& axes) {
+  const int64_t batch = extent_of(lhs, axes.lhs_batch);
+  const int64_t rows = extent_of(lhs, axes.lhs_free);
+  const int64_t columns = extent_of(rhs, axes.rhs_free);
+  const int64_t depth = extent_of(lhs, axes.lhs_contract);
+  if (rows <= 1 || columns <= 1 || depth <= 1 || batch == 0) return true;
+  return batch >= kMany && std::max({rows, columns, depth}) <= kTiny;
+}
 
 class Expansion {
  public:

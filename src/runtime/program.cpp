@@ -34,14 +34,21 @@ class SmallArray {
 };
 
 /// What the steps of one run share.
-struct Running {
+struct Running final : BlockMemory {
   const Program& program;
   const void* const* inputs;
   const int64_t* const* strides;
   void* const* outputs;
   std::byte* arena;
 
-  void* find(Program::Place place) const {
+  Running(const Program& program_, const void* const* inputs_, const int64_t* const* strides_,
+          void* const* outputs_, std::byte* arena_)
+      : program(program_), inputs(inputs_), strides(strides_), outputs(outputs_), arena(arena_) {}
+
+  const int64_t* strides_of(int input) const override { return strides[input]; }
+  size_t rank_of(int input) const override { return program.inputs[static_cast<size_t>(input)].shape.size(); }
+
+  void* find(Place place) const override {
     switch (place.kind) {
       case Program::Place::Kind::input:
         return const_cast<void*>(inputs[place.at]);  // NOLINT: donated ones are written
@@ -52,6 +59,8 @@ struct Running {
       case Program::Place::Kind::constant:
         return const_cast<std::byte*>(
             program.constants[static_cast<size_t>(place.at)].data());  // NOLINT: only read
+      case Place::Kind::block:
+        break;
     }
     return nullptr;
   }
@@ -84,10 +93,21 @@ void run_nest(const Program::Step& step, size_t nest, const KernelFrame& frame) 
       workers);
 }
 
+void check(const Program::Step& step, int32_t failed_check) {
+  if (failed_check == 0) return;
+  const RuntimeCheck& check = step.kernel->checks[static_cast<size_t>(failed_check) - 1];
+  throw UserError(check.message, check.where, UserError::Kind::index);
+}
+
 void run_step(const Program::Step& step, const Running& running) {
   ProfileScope profile(ProfileCategory::kernel, step.kernel->name);
   profile.count(step.bytes_read, step.bytes_written, step.flops);
 
+  int32_t failed_check = 0;
+  if (step.block != nullptr) {
+    run_block_step(*step.block, running, &failed_check);
+    return check(step, failed_check);
+  }
   SmallArray<void*, 16> buffers(step.buffers.size());
   for (size_t i = 0; i < step.buffers.size(); ++i) buffers[i] = running.find(step.buffers[i]);
   size_t slots = 0;
@@ -100,13 +120,9 @@ void run_step(const Program::Step& step, const Running& running) {
     std::copy_n(running.strides[input], rank, strides.data() + slot);
     slot += rank;
   }
-  int32_t failed_check = 0;
   const KernelFrame frame{buffers.data(), strides.data(), &failed_check};
   for (size_t nest = 0; nest < step.code->nests().size(); ++nest) run_nest(step, nest, frame);
-  if (failed_check != 0) {
-    const RuntimeCheck& check = step.kernel->checks[static_cast<size_t>(failed_check) - 1];
-    throw UserError(check.message, check.where, UserError::Kind::index);
-  }
+  check(step, failed_check);
 }
 
 }  // namespace
@@ -121,7 +137,7 @@ void Program::run(const void* const* input_data, const int64_t* const* input_str
                   void* const* output_data) const {
   Block arena;
   if (arena_bytes != 0) arena = BufferPool::instance().allocate(arena_bytes);
-  const Running running{*this, input_data, input_strides, output_data, static_cast<std::byte*>(arena.data())};
+  const Running running(*this, input_data, input_strides, output_data, static_cast<std::byte*>(arena.data()));
   for (const Step& step : steps) run_step(step, running);
   for (const Copy& copy : copies) {
     const int64_t bytes = outputs[static_cast<size_t>(copy.source)].bytes();

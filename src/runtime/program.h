@@ -8,6 +8,7 @@
 #include "codegen/codegen.h"
 #include "ir/layout.h"
 #include "ir/tensor.h"
+#include "runtime/block_step.h"
 #include "tokamak/types.h"
 
 namespace tokamak {
@@ -15,18 +16,14 @@ namespace tokamak {
 /// A compiled function: steps over an arena. Immutable; any number of threads may run it at once.
 class Program {
  public:
-  /// Where a step finds a buffer.
-  struct Place {
-    enum class Kind : uint8_t { input, output, arena, constant };
-    Kind kind;
-    int64_t at;  ///< position of the input, output or constant; offset in the arena
-  };
+  using Place = tokamak::Place;
   struct Step {
     std::shared_ptr<const NativeKernel> code;
     std::shared_ptr<const LoopKernel> kernel;
     std::vector<Place> buffers;       ///< by BufferId; entries of scratch buffers are not used
     std::vector<int> strided_inputs;  ///< program inputs whose strides fill KernelFrame::strides, in order
     std::vector<int64_t> grains;      ///< by nest: tasks that are worth a chunk
+    std::shared_ptr<const BlockStep> block;  ///< a step with a product: runs this instead of `code`
     int64_t bytes_read = 0;
     int64_t bytes_written = 0;
     double flops = 0;

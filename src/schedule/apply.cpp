@@ -195,8 +195,8 @@ void apply_one(LoopKernel& kernel, const SplitSweep& decision) {
   split_sweep(kernel, decision.var, decision.chunk);
 }
 
-void apply_one(LoopKernel& kernel, const Parallelise&) {
-  for (Nest& nest : kernel.nests) parallelise(kernel, nest.root);
+void apply_one(LoopKernel& kernel, const Parallelise& decision) {
+  for (Nest& nest : kernel.nests) parallelise(kernel, nest.root, decision.enough_tasks);
 }
 
 void apply_one(LoopKernel& kernel, const Stream& decision) {

@@ -76,12 +76,50 @@ class Chooser {
       decide(Parallelise{});
       stream();
     }
+    return finish();
+  }
+
+  BlockKernel run_for_blocks(int64_t block_columns) {
+    LowerOptions options;
+    options.keep_bytes = cpu_.l2_bytes / 2;
+    result_.loops = lower(fused_, layouts_, options);
+    const size_t axes = domain_.extents.size();
+    for (size_t axis = 0; axis < axes; ++axis)
+      (domain_.swept[axis] ? swept_ : rows_).push_back(static_cast<LoopVar>(axis));
+    collapse(swept_);
+    const size_t rows = axes - fused_.columns;
+    std::vector<LoopVar> columns(rows_.begin() + static_cast<int64_t>(rows), rows_.end());
+    collapse(columns);
+    int64_t columns_per_task = 1;
+    for (LoopVar var : swept_) columns_per_task *= extent(var);
+    if (fused_.columns > 0) {
+      vector_axis_ = axes - 1;
+      const auto var = static_cast<LoopVar>(axes - 1);
+      const int lanes = choose_lanes(extent(var), domain_.has_sweep);
+      if (swept_.empty()) {
+        columns_per_task = extent(var);
+        if (columns.size() == 1 && block_columns < extent(var)) {
+          decide(Split{var, block_columns});
+          columns_per_task = block_columns;
+        }
+      } else {
+        vector_step_ = lanes;
+      }
+      decide(Vectorise{var, lanes});
+    }
+    cascade();
+    decide(Parallelise{.enough_tasks = INT64_MAX});
+    stream();
+    return {finish(), columns_per_task};
+  }
+
+ private:
+  ScheduledKernel finish() {
     place_scratch(result_.loops);
     for (Nest& nest : result_.loops.nests) nest.task_cost = task_cost(result_.loops, nest, cpu_);
     return std::move(result_);
   }
 
- private:
   void decide(const Decision& decision) {
     result_.decisions += to_string(decision, result_.loops) + "\n";
     apply(result_.loops, decision);
@@ -283,6 +321,11 @@ class Chooser {
 ScheduledKernel schedule_kernel(const FusedKernel& kernel, const std::vector<Layout>& layouts, const Cpu& cpu,
                                 bool own_outputs) {
   return Chooser(kernel, layouts, cpu, own_outputs).run();
+}
+
+BlockKernel schedule_block_kernel(const FusedKernel& kernel, const std::vector<Layout>& layouts,
+                                  const Cpu& cpu, int64_t block_columns, bool own_outputs) {
+  return Chooser(kernel, layouts, cpu, own_outputs).run_for_blocks(block_columns);
 }
 
 }  // namespace tokamak

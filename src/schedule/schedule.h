@@ -48,7 +48,9 @@ struct SplitSweep {
   int64_t chunk;
 };
 /// The outer loops of every nest, as far as they are row loops, become its parallel loop.
-struct Parallelise {};
+struct Parallelise {
+  int64_t enough_tasks = 1024;  ///< more only make every task work out its place again
+};
 /// The output is larger than the caches and written once: stores go past them. Its memory is aligned to 64
 /// bytes.
 struct Stream {
@@ -68,6 +70,18 @@ struct ScheduledKernel {
 /// the memory of an input, so that all are aligned and none is in the cache.
 ScheduledKernel schedule_kernel(const FusedKernel& kernel, const std::vector<Layout>& layouts, const Cpu& cpu,
                                 bool own_outputs = true);
+
+/// The same for a kernel that is called for one block of the columns of some rows at a time (see
+/// fusion/product.h). Its tasks are, in row-major order, the rows and the parts that the columns are cut
+/// into.
+struct BlockKernel {
+  ScheduledKernel scheduled;
+  int64_t columns_per_task;  ///< the last part of a row may have fewer
+};
+/// `block_columns`: how many columns a part has at most; a kernel that reduces them, or whose columns do not
+/// lie in one run, may not cut them so.
+BlockKernel schedule_block_kernel(const FusedKernel& kernel, const std::vector<Layout>& layouts,
+                                  const Cpu& cpu, int64_t block_columns, bool own_outputs = true);
 
 void apply(LoopKernel& kernel, const Decision& decision);
 bool can_collapse(const LoopKernel& kernel, LoopVar outer, LoopVar inner);

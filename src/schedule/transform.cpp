@@ -74,12 +74,11 @@ Loop* only_loop(Loop& loop) {
 
 }  // namespace
 
-void parallelise(LoopKernel& kernel, Loop& root) {
-  constexpr int64_t kEnoughTasks = 1024;  // more only make every task work out its place again
+void parallelise(LoopKernel& kernel, Loop& root, int64_t enough_tasks) {
   std::vector<std::pair<LoopVar, int64_t>> rows;
   int64_t tasks = 1;
   for (Loop* next = only_loop(root); next != nullptr; next = only_loop(root)) {
-    if (next->kind != LoopKind::serial || next->ordered || next->bound || tasks >= kEnoughTasks) break;
+    if (next->kind != LoopKind::serial || next->ordered || next->bound || tasks >= enough_tasks) break;
     rows.emplace_back(next->var, next->extent);
     tasks *= next->extent;
     const std::shared_ptr<Loop> keep_alive = std::get<std::shared_ptr<Loop>>(root.body.back());

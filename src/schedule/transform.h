@@ -24,7 +24,7 @@ void replace_loops(Loop& root, LoopVar var, const std::function<std::vector<Stmt
 std::shared_ptr<Loop> split_loop(LoopKernel& kernel, Loop& loop, int64_t tile, LoopVar outer, LoopVar inner);
 
 /// Makes one parallel loop of the nest's root and the unordered loops directly inside it.
-void parallelise(LoopKernel& kernel, Loop& root);
+void parallelise(LoopKernel& kernel, Loop& root, int64_t enough_tasks);
 
 /// Splits the only sweep of the kernel's only nest into chunks that reduce into partial buffers, and adds a
 /// nest that joins them.

@@ -1,0 +1,227 @@
+#include "driver/product_kernel.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "runtime/thread_pool.h"
+#include "schedule/schedule.h"
+#include "support/verification.h"
+
+namespace tokamak {
+namespace {
+
+int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
+int64_t round_down(int64_t value, int64_t unit) { return std::max(value / unit, int64_t{1}) * unit; }
+
+/// The result of a product as its epilogue sees it: one block, wherever in the result it is.
+Layout block_layout() {
+  return {.dense = false, .axes = {Layout::Axis::zero, Layout::Axis::other, Layout::Axis::unit}};
+}
+
+class Compilation {
+ public:
+  Compilation(const FusedKernel& kernel, const std::vector<Layout>& layouts,
+              const std::vector<Layout>& feeder_layouts, bool fast_math, bool own_outputs, const Cpu& cpu)
+      : kernel_(kernel),
+        layouts_(layouts),
+        feeder_layouts_(feeder_layouts),
+        fast_math_(fast_math),
+        own_outputs_(own_outputs),
+        cpu_(cpu),
+        shape_(product_shape(kernel.body, *kernel.product)) {}
+
+  CompiledProduct run() {
+    result_.batch = shape_.batch;
+    result_.rows = shape_.rows;
+    if (kernel_.feeder != nullptr) add_feeder(*kernel_.feeder);
+    CompiledStage stage = product_stage(kernel_);
+    stage.lhs.is_fed = kernel_.feeder != nullptr;
+    choose_blocks(stage);
+    const Epilogue epilogue = epilogue_of(kernel_);
+    if (!epilogue.nothing_to_do) add_code(stage, epilogue, layouts_);
+    align_columns(stage);
+    for (CompiledStage& before : result_.stages) decide_packing(before, before.columns);
+    decide_packing(stage, result_.block_columns);
+    result_.stages.push_back(std::move(stage));
+    for (const CompiledStage& one : result_.stages) describe(one);
+    estimate();
+    return std::move(result_);
+  }
+
+ private:
+  void add_feeder(const FusedKernel& feeder) {
+    CompiledStage stage;
+    if (feeder.product) {
+      stage = product_stage(feeder);
+      add_code(stage, epilogue_of(feeder), feeder_layouts_);
+    } else {
+      stage.columns = shape_.depth;
+      stage.inputs.resize(feeder.inputs.size());
+      std::iota(stage.inputs.begin(), stage.inputs.end(), size_t{0});
+      finish_code(stage, schedule_block_kernel(feeder, feeder_layouts_, cpu_, INT64_MAX, true));
+    }
+    stage.result = feeder.body.type_of(feeder.body.outputs()[0]);
+    result_.stages.push_back(std::move(stage));
+  }
+
+  CompiledStage product_stage(const FusedKernel& kernel) const {
+    const ProductShape shape = product_shape(kernel.body, *kernel.product);
+    CompiledStage stage;
+    stage.columns = shape.columns;
+    stage.depth = shape.depth;
+    stage.sums = product_dtype(kernel.body[*kernel.product].type.dtype);
+    stage.lhs = operand(kernel, 0, shape.rows, shape.batch);
+    stage.rhs = operand(kernel, 1, shape.columns, shape.batch);
+    stage.method =
+        choose_product_method(product_type(stage.sums), shape.rows, shape.columns, shape.depth, cpu_);
+    return stage;
+  }
+
+  static CompiledOperand operand(const FusedKernel& kernel, size_t which, int64_t lines, int64_t batch) {
+    CompiledOperand made;
+    made.read = read_of_operand(kernel.body, *kernel.product, which);
+    made.dtype = kernel.body.type_of(made.read.array).dtype;
+    const auto& parameters = kernel.body.parameters();
+    made.input = static_cast<size_t>(std::find(parameters.begin(), parameters.end(), made.read.array) -
+                                     parameters.begin());
+    if (made.input == parameters.size())
+      throw InternalError("products: an operand of " + kernel.name + " is not in memory");
+    made.lines = lines;
+    const bool varies =
+        std::any_of(made.read.batch.begin(), made.read.batch.end(), [](const OperandRead::Axis& axis) {
+          return axis.extent != 1 && std::any_of(axis.coefficients.begin(), axis.coefficients.end(),
+                                                 [](int64_t coefficient) { return coefficient != 0; });
+        });
+    made.copies = varies ? batch : 1;
+    return made;
+  }
+
+  /// Rows such that a packed block of the first operand takes half of the cache, and columns only where rows
+  /// are too few for all threads. What reduces the columns needs all of them.
+  void choose_blocks(const CompiledStage& stage) {
+    const int64_t threads = std::max<int64_t>(ThreadPool::instance().num_threads(), 2);
+    const int64_t panel = stage.method->a_panel();
+    const auto element = static_cast<int64_t>(size_of(stage.sums));
+    const int64_t cache = cpu_.l2_bytes / 2;
+    const bool whole = kernel_.domain.has_sweep || kernel_.feeder != nullptr;
+    int64_t row_bytes = shape_.depth * element;
+    if (kernel_.feeder != nullptr)
+      row_bytes += shape_.depth * static_cast<int64_t>(size_of(result_.stages[0].result.dtype));
+    if (kernel_.domain.has_sweep) row_bytes += shape_.columns * element;
+    int64_t rows = std::clamp(round_down(cache / std::max<int64_t>(row_bytes, 1), panel), panel, 32 * panel);
+    const int64_t wanted = 4 * threads;
+    const int64_t fair = round_up((shape_.batch * shape_.rows + wanted - 1) / wanted, panel);
+    rows = std::min(rows, std::max(fair, 4 * panel));
+    result_.block_rows = std::min(rows, round_up(shape_.rows, panel));
+    result_.block_columns = shape_.columns;
+    if (whole) return;
+    const int64_t row_tasks = shape_.batch * ((shape_.rows + result_.block_rows - 1) / result_.block_rows);
+    const int64_t unit = stage.method->b_panel();
+    if (row_tasks < wanted) {
+      const int64_t parts = (wanted + row_tasks - 1) / row_tasks;
+      result_.block_columns = std::max(round_up((shape_.columns + parts - 1) / parts, unit), 4 * unit);
+    }
+    if (is_packed_with_blocks(stage.rhs, result_.block_rows >= shape_.rows)) {
+      const int64_t most = round_down(cache / std::max<int64_t>(shape_.depth * element, 1), unit);
+      result_.block_columns = std::min(result_.block_columns, std::max(most, 2 * unit));
+    }
+    result_.block_columns = std::min(result_.block_columns, shape_.columns);
+  }
+
+  /// Whether nobody else needs the same lines of the operand.
+  bool is_packed_with_blocks(const CompiledOperand& operand, bool used_once) const {
+    return used_once && (operand.copies == shape_.batch);
+  }
+
+  void decide_packing(CompiledStage& stage, int64_t block_columns) const {
+    stage.lhs.ahead = !stage.lhs.is_fed && !is_packed_with_blocks(stage.lhs, block_columns >= stage.columns);
+    stage.rhs.ahead = !is_packed_with_blocks(stage.rhs, result_.block_rows >= shape_.rows);
+  }
+
+  /// A block of columns is a number of whole tasks of the code, and of whole panels.
+  void align_columns(const CompiledStage& stage) {
+    if (result_.block_columns >= shape_.columns || stage.code == nullptr) return;
+    const int64_t per_task = (shape_.columns + stage.tasks_per_row - 1) / stage.tasks_per_row;
+    const int64_t unit = std::lcm(per_task, stage.method->b_panel());
+    result_.block_columns = std::min(round_up(result_.block_columns, unit), shape_.columns);
+  }
+
+  void add_code(CompiledStage& stage, const Epilogue& epilogue, const std::vector<Layout>& all) {
+    std::vector<Layout> layouts{block_layout()};
+    for (size_t position : epilogue.positions) layouts.push_back(all[position]);
+    stage.inputs = epilogue.positions;
+    const bool is_last = &all == &layouts_;
+    finish_code(stage,
+                schedule_block_kernel(epilogue.kernel, layouts, cpu_,
+                                      is_last ? result_.block_columns : INT64_MAX, own_outputs_ && is_last));
+  }
+
+  void finish_code(CompiledStage& stage, BlockKernel block) {
+    LoopKernel& loops = block.scheduled.loops;
+    loops.relaxed_math = fast_math_;
+    if (verification_enabled()) verify(loops);
+    if (loops.nests.size() != 1) throw InternalError("products: " + loops.name + " has more than one nest");
+    const int64_t rows = shape_.batch * shape_.rows;
+    stage.tasks_per_row = rows == 0 ? 1 : loops.nests[0].root.extent / rows;
+    const int64_t expected = (stage.columns + block.columns_per_task - 1) / block.columns_per_task;
+    if (stage.tasks_per_row != expected || stage.tasks_per_row * rows != loops.nests[0].root.extent)
+      throw InternalError("products: the tasks of " + loops.name + " are not its rows\n" + print(loops));
+    stage.code = compile(loops, cpu_);
+    stage.loops = std::make_shared<const LoopKernel>(std::move(loops));
+    result_.decisions += block.scheduled.decisions;
+  }
+
+  void describe(const CompiledStage& stage) {
+    std::string& text = result_.description;
+    if (stage.method != nullptr) {
+      auto how = [](const CompiledOperand& operand) {
+        if (operand.is_fed) return "the rows made before";
+        return operand.ahead ? "packed ahead" : "packed with each block";
+      };
+      text += "product " + std::to_string(shape_.rows) + "x" + std::to_string(stage.depth) + " by " +
+              std::to_string(stage.depth) + "x" + std::to_string(stage.columns);
+      if (shape_.batch != 1) text += ", " + std::to_string(shape_.batch) + " times";
+      text += ": " + std::string(stage.method->name()) + "; first operand " + how(stage.lhs) + ", second " +
+              how(stage.rhs) + "\n";
+    }
+    if (&stage == &result_.stages.back()) {
+      text += "blocks of " + std::to_string(std::min(result_.block_rows, shape_.rows)) + " rows by " +
+              std::to_string(result_.block_columns) + " columns\n";
+    }
+    if (stage.loops != nullptr) text += print(*stage.loops);
+  }
+
+  void estimate() {
+    constexpr double kFlopsPerNanosecond = 50;
+    for (const CompiledStage& stage : result_.stages) {
+      const bool is_last = &stage == &result_.stages.back();
+      const auto columns = static_cast<double>(is_last ? result_.block_columns : stage.columns);
+      const auto rows = static_cast<double>(std::min(result_.block_rows, shape_.rows));
+      result_.block_cost += 2 * rows * columns * static_cast<double>(stage.depth) / kFlopsPerNanosecond;
+      if (stage.loops != nullptr) {
+        const double share = columns / static_cast<double>(std::max<int64_t>(stage.columns, 1));
+        result_.block_cost +=
+            rows * share * static_cast<double>(stage.tasks_per_row) * stage.loops->nests[0].task_cost;
+      }
+    }
+  }
+
+  const FusedKernel& kernel_;
+  const std::vector<Layout>& layouts_;
+  const std::vector<Layout>& feeder_layouts_;
+  const bool fast_math_;
+  const bool own_outputs_;
+  const Cpu& cpu_;
+  const ProductShape shape_;
+  CompiledProduct result_;
+};
+
+}  // namespace
+
+CompiledProduct compile_product(const FusedKernel& kernel, const std::vector<Layout>& layouts,
+                                const std::vector<Layout>& feeder_layouts, bool fast_math, bool own_outputs,
+                                const Cpu& cpu) {
+  return Compilation(kernel, layouts, feeder_layouts, fast_math, own_outputs, cpu).run();
+}
+
+}  // namespace tokamak

@@ -1,0 +1,59 @@
+#pragma once
+
+// Kernels with a product, compiled: which method multiplies, in which blocks, and the code for the rest.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "codegen/codegen.h"
+#include "fusion/product.h"
+#include "ir/layout.h"
+#include "library/product.h"
+#include "support/cpu.h"
+
+namespace tokamak {
+
+/// How an operand is read, and from which input of its kernel.
+struct CompiledOperand {
+  OperandRead read;
+  DType dtype;
+  size_t input;
+  int64_t lines;
+  bool is_fed = false;  ///< it is the block of rows that the stage before makes
+  bool ahead = false;   ///< packed before the blocks run
+  int64_t copies = 1;   ///< of it packed: one for all of the batch when it does not change
+};
+
+struct CompiledStage {
+  std::shared_ptr<const ProductMethod> method;  ///< null: a feeder without a product
+  CompiledOperand lhs;
+  CompiledOperand rhs;
+  int64_t columns = 0;
+  int64_t depth = 0;
+  DType sums = DType::f32;
+
+  std::shared_ptr<const NativeKernel> code;  ///< null when there is nothing to do
+  std::shared_ptr<const LoopKernel> loops;
+  std::vector<size_t> inputs;  ///< which inputs of the kernel the code reads, after the product
+  int64_t tasks_per_row = 1;
+  TensorType result;  ///< of a feeder
+};
+
+struct CompiledProduct {
+  int64_t batch = 1;
+  int64_t rows = 0;
+  int64_t block_rows = 0;
+  int64_t block_columns = 0;
+  double block_cost = 0;
+  std::vector<CompiledStage> stages;
+  std::string description;
+  std::string decisions;
+};
+
+/// `layouts` are those of the kernel's inputs, `feeder_layouts` those of its feeder's.
+CompiledProduct compile_product(const FusedKernel& kernel, const std::vector<Layout>& layouts,
+                                const std::vector<Layout>& feeder_layouts, bool fast_math, bool own_outputs,
+                                const Cpu& cpu);
+
+}  // namespace tokamak

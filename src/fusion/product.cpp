@@ -1,0 +1,381 @@
+#include "fusion/product.h"
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+
+#include "fusion/fuse.h"
+#include "fusion/groups.h"
+#include "ops/contract.h"
+#include "ops/index_map.h"
+
+namespace tokamak {
+namespace {
+
+/// constant + sum of coefficient * variable, with nothing but variables.
+bool is_affine(const Index& index) {
+  return std::all_of(index.terms.begin(), index.terms.end(),
+                     [](const IndexTerm& term) { return std::holds_alternative<LoopVar>(term.atom); });
+}
+
+bool is_affine(const std::vector<Index>& index, const Guard& guard) {
+  return std::all_of(index.begin(), index.end(), [](const Index& one) { return is_affine(one); }) &&
+         std::all_of(guard.begin(), guard.end(), [](const Condition& one) { return is_affine(one.index); });
+}
+
+/// Whether a product's inner loop can convert as it reads: exact, and to what it sums in anyway.
+bool is_widening(DType from, DType to) {
+  return (from == DType::f16 || from == DType::bf16) && to == DType::f32;
+}
+
+bool is_zero(const Graph& graph, Value value) {
+  const Tensor* tensor = graph.constant_value(value);
+  if (tensor == nullptr || tensor->type().elements() != 1) return false;
+  const std::vector<std::byte> zeros(size_of(tensor->type().dtype));
+  return std::memcmp(tensor->data(), zeros.data(), zeros.size()) == 0;
+}
+
+/// Follows an operand of a dot to the array it is read from. Loop variables number its axes: the batch axes,
+/// the lines, the contracted ones.
+class OperandWalk {
+ public:
+  OperandWalk(const Graph& graph, Value dot, size_t operand) : graph_(graph) {
+    const Node& node = graph[dot];
+    value_ = node.inputs[operand];
+    const Shape& shape = graph.type_of(value_).shape;
+    const DotAxes axes =
+        dot_axes(node.attributes, graph.type_of(node.inputs[0]).rank(), graph.type_of(node.inputs[1]).rank());
+    const bool first = operand == 0;
+    at_.resize(shape.size());
+    for (const Ints* kind :
+         {first ? &axes.lhs_batch : &axes.rhs_batch, first ? &axes.lhs_free : &axes.rhs_free,
+          first ? &axes.lhs_contract : &axes.rhs_contract}) {
+      counts_.push_back(kind->size());
+      for (int64_t axis : *kind) {
+        const int64_t extent = shape[static_cast<size_t>(axis)];
+        if (extent != 1) at_[static_cast<size_t>(axis)] = Index::of(static_cast<LoopVar>(extents_.size()));
+        extents_.push_back(extent);
+      }
+    }
+  }
+
+  OperandRead run() {
+    do {
+      if (is_affine(at_, guard_)) remember();
+    } while (step());
+    return std::move(best_);
+  }
+
+ private:
+  /// To what the value is a view of, or makes zeros around, or is a wider form of.
+  bool step() {
+    const Node& node = graph_[value_];
+    if (is_view(node.op)) {
+      at_ = reads()[0].index;
+    } else if (node.op == Op::pad && is_zero(graph_, node.inputs[1])) {
+      const ElementRead inside = reads()[0];
+      at_ = inside.index;
+      guard_.insert(guard_.end(), inside.guard.begin(), inside.guard.end());
+      passed_.push_back(value_);
+    } else if (node.op == Op::convert && is_widening(graph_.type_of(node.inputs[0]).dtype, node.type.dtype)) {
+      passed_.push_back(value_);
+    } else {
+      return false;
+    }
+    value_ = node.inputs[0];
+    return true;
+  }
+
+  std::vector<ElementRead> reads() const {
+    return reads_of(graph_, value_, at_, [this](LoopVar var) { return extents_[static_cast<size_t>(var)]; },
+                    {});
+  }
+
+  int64_t coefficient(const Index& index, size_t digit) const {
+    return linear_coefficient(index, static_cast<LoopVar>(digit)).value_or(0);
+  }
+
+  void remember() {
+    OperandRead read;
+    read.array = value_;
+    read.passed = passed_;
+    for (const Index& index : at_) read.offsets.push_back(index.constant);
+    size_t digit = 0;
+    for (std::vector<OperandRead::Axis>* axes : {&read.batch, &read.lines, &read.contracted}) {
+      const size_t count = counts_[static_cast<size_t>(axes == &read.batch   ? 0
+                                                       : axes == &read.lines ? 1
+                                                                             : 2)];
+      for (size_t i = 0; i < count; ++i, ++digit) {
+        OperandRead::Axis axis{extents_[digit], {}};
+        for (const Index& index : at_) axis.coefficients.push_back(coefficient(index, digit));
+        axes->push_back(std::move(axis));
+      }
+    }
+    for (const Condition& condition : guard_) {
+      for (size_t batch = 0; batch < counts_[0]; ++batch) {
+        if (coefficient(condition.index, batch) != 0) return;  // padded along a batch axis: not while reading
+      }
+      OperandRead::Bound bound{condition.index.constant - condition.low, {}, condition.high - condition.low};
+      for (digit = counts_[0]; digit < extents_.size(); ++digit)
+        bound.coefficients.push_back(coefficient(condition.index, digit));
+      read.bounds.push_back(std::move(bound));
+    }
+    best_ = std::move(read);
+  }
+
+  const Graph& graph_;
+  Value value_;
+  std::vector<Index> at_;
+  Guard guard_;
+  std::vector<Value> passed_;
+  std::vector<size_t> counts_;  ///< of batch, line and contracted axes
+  Shape extents_;
+  OperandRead best_;
+};
+
+}  // namespace
+
+OperandRead read_of_operand(const Graph& graph, Value dot, size_t operand) {
+  return OperandWalk(graph, dot, operand).run();
+}
+
+bool needs_copy(const Node& node) { return is_view(node.op) || node.op == Op::iota; }
+
+DType product_dtype(DType dtype) {
+  switch (dtype) {
+    case DType::f16:
+    case DType::bf16:
+    case DType::f32:
+      return DType::f32;
+    case DType::f64:
+      return DType::f64;
+    case DType::i64:
+    case DType::u64:
+      return DType::i64;
+    case DType::boolean:
+    case DType::i8:
+    case DType::i16:
+    case DType::i32:
+    case DType::u8:
+    case DType::u16:
+    case DType::u32:
+      return DType::i32;
+  }
+  throw InternalError("product_dtype: no such dtype");
+}
+
+ProductShape product_shape(const Graph& graph, Value dot) {
+  const Node& node = graph[dot];
+  const Shape& lhs = graph.type_of(node.inputs[0]).shape;
+  const Shape& rhs = graph.type_of(node.inputs[1]).shape;
+  const DotAxes axes =
+      dot_axes(node.attributes, static_cast<int64_t>(lhs.size()), static_cast<int64_t>(rhs.size()));
+  return {extent_of(lhs, axes.lhs_batch), extent_of(lhs, axes.lhs_free), extent_of(rhs, axes.rhs_free),
+          extent_of(lhs, axes.lhs_contract)};
+}
+
+Epilogue epilogue_of(const FusedKernel& kernel) {
+  const Graph& body = kernel.body;
+  const Node& dot = body[*kernel.product];
+  Epilogue epilogue;
+  FusedKernel& made = epilogue.kernel;
+  made.name = kernel.name;
+  made.domain = kernel.domain;
+  made.outputs = kernel.outputs;
+  made.columns = kernel.columns;
+  const DType summed = product_dtype(dot.type.dtype);
+  epilogue.nothing_to_do = body.outputs() == std::vector<Value>{*kernel.product} && summed == dot.type.dtype;
+
+  // What the outputs need, stopping at the product.
+  std::vector<bool> needed(body.size(), false);
+  for (Value output : body.outputs()) needed[index_of(output)] = true;
+  for (size_t i = body.size(); i-- > 0;) {
+    const auto value = static_cast<Value>(i);
+    if (!needed[i] || value == *kernel.product) continue;
+    for (Value input : body[value].inputs) needed[index_of(input)] = true;
+  }
+  std::unordered_map<uint32_t, Value> mapping;
+  const ProductShape shape = product_shape(body, *kernel.product);
+  const Value product =
+      made.body.add_parameter("product", {summed, {shape.batch, shape.rows, shape.columns}}, dot.where);
+  for (size_t i = 0; i < body.parameters().size(); ++i) {
+    const Value parameter = body.parameters()[i];
+    if (!needed[index_of(parameter)]) continue;
+    mapping[static_cast<uint32_t>(parameter)] =
+        made.body.add_parameter("a" + std::to_string(i), body.type_of(parameter), body[parameter].where);
+    epilogue.positions.push_back(i);
+  }
+  const Value sums = made.body.add(Op::reshape, {product}, {{Attr::shape, dot.type.shape}}, dot.where);
+  for (size_t i = 0; i < body.size(); ++i) {
+    const auto value = static_cast<Value>(i);
+    const Node& node = body[value];
+    if (!needed[i] || node.op == Op::parameter) continue;
+    Value& mapped = mapping[static_cast<uint32_t>(value)];
+    if (value == *kernel.product) {
+      mapped = sums;
+      if (node.type.dtype == DType::boolean) {
+        const Value zero = made.body.add_constant(scalar_tensor(summed, int64_t{0}), node.where);
+        mapped = made.body.add(Op::ne, {sums, zero}, {}, node.where);
+      } else if (summed != node.type.dtype) {
+        mapped = made.body.add(Op::convert, {sums}, {{Attr::dtype, node.type.dtype}}, node.where);
+      }
+    } else if (node.op == Op::constant) {
+      mapped = made.body.add_constant(node.attributes.tensor(Attr::value), node.where);
+    } else {
+      std::vector<Value> inputs;
+      for (Value input : node.inputs) inputs.push_back(mapping.at(static_cast<uint32_t>(input)));
+      const Value copy = made.body.add(node.op, std::move(inputs), node.attributes, node.where);
+      mapping[static_cast<uint32_t>(value)] = copy;
+    }
+  }
+  std::vector<Value> results;
+  for (Value output : body.outputs()) results.push_back(mapping.at(static_cast<uint32_t>(output)));
+  made.body.set_outputs(std::move(results));
+  made.body.rename(kernel.name);
+  return epilogue;
+}
+
+namespace {
+
+/// Below this many rows the columns are what threads share, and each would need all rows of the operand.
+constexpr int64_t kRowsWorthChaining = 64;
+
+class Chaining {
+ public:
+  Chaining(const Graph& graph, std::vector<FusedKernel>& kernels, int64_t l2_bytes)
+      : graph_(graph), kernels_(kernels), l2_bytes_(l2_bytes) {}
+
+  void run() {
+    for (size_t i = 0; i < kernels_.size(); ++i) {
+      for (Value input : kernels_[i].inputs) readers_[static_cast<uint32_t>(input)].push_back(i);
+      for (Value output : kernels_[i].outputs) writer_[static_cast<uint32_t>(output)] = i;
+    }
+    for (Value output : graph_.outputs())
+      readers_[static_cast<uint32_t>(stored_value(graph_, output))].push_back(SIZE_MAX);
+    std::vector<bool> gone(kernels_.size(), false);
+    for (size_t i = 0; i < kernels_.size(); ++i) {
+      const std::optional<size_t> feeder = feeder_of(kernels_[i]);
+      if (!feeder || gone[*feeder]) continue;
+      FusedKernel& kernel = kernels_[i];
+      auto before = std::make_shared<FusedKernel>(kernels_[*feeder]);
+      before->columns = columns_;
+      kernel.feeder = std::move(before);
+      kernel.name = joined_names(op_names(kernel));
+      kernel.body.rename(kernel.name);
+      gone[*feeder] = true;
+    }
+    size_t i = 0;
+    std::erase_if(kernels_, [&](const FusedKernel&) { return gone[i++]; });
+  }
+
+ private:
+  /// The kernel that may run with this one; sets columns_.
+  std::optional<size_t> feeder_of(const FusedKernel& kernel) {
+    if (!kernel.product) return std::nullopt;
+    const OperandRead lhs = read_of_operand(kernel.body, *kernel.product, 0);
+    const auto& parameters = kernel.body.parameters();
+    const auto position =
+        static_cast<size_t>(std::find(parameters.begin(), parameters.end(), lhs.array) - parameters.begin());
+    if (position == parameters.size()) return std::nullopt;
+    const auto fed = static_cast<uint32_t>(kernel.inputs[position]);
+    const auto writer = writer_.find(fed);
+    if (writer == writer_.end() || readers_[fed].size() != 1 || reads_elsewhere(kernel, lhs.array))
+      return std::nullopt;
+    const FusedKernel& feeder = kernels_[writer->second];
+    const Shape& shape = kernel.body.type_of(lhs.array).shape;
+    if (feeder.outputs.size() != 1 || feeder.feeder != nullptr || !is_plain(lhs, shape)) return std::nullopt;
+    columns_ = 0;
+    int64_t rows = 1;
+    for (const OperandRead::Axis& axis : lhs.contracted) columns_ += axis.extent != 1 ? 1 : 0;
+    for (const auto* axes : {&lhs.batch, &lhs.lines}) {
+      for (const OperandRead::Axis& axis : *axes) rows *= axis.extent;
+    }
+    if (feeder.product) {
+      const ProductShape of_feeder = product_shape(feeder.body, *feeder.product);
+      const ProductShape own = product_shape(kernel.body, *kernel.product);
+      if (of_feeder.batch != own.batch || of_feeder.rows != own.rows) return std::nullopt;
+    }
+    return fits(feeder, shape, rows) ? std::optional(writer->second) : std::nullopt;
+  }
+
+  bool fits(const FusedKernel& feeder, const Shape& shape, int64_t rows) const {
+    if (!is_full(feeder.domain, shape)) return false;
+    const std::vector<bool>& swept = feeder.domain.swept;
+    const auto first = static_cast<size_t>(std::find(swept.begin(), swept.end(), true) - swept.begin());
+    if (first + columns_ < swept.size() ||
+        std::find(swept.begin() + static_cast<int64_t>(first), swept.end(), false) != swept.end())
+      return false;
+    for (const Node& node : feeder.body.nodes()) {
+      const bool may_fail =
+          node.op == Op::gather || node.op == Op::dynamic_slice || node.op == Op::dynamic_update_slice;
+      if (node.op == Op::scatter || may_fail || scans(node)) return false;
+    }
+    // Rows of a product that are only mapped to others are as well kept in memory: the next product then
+    // reads its own weights once, not once a block.
+    if (feeder.product && (feeder.columns != columns_ || !feeder.domain.has_sweep)) return false;
+    if (!feeder.product && rows < kRowsWorthChaining) return false;
+    int64_t row_bytes = 8;
+    for (size_t axis = shape.size() - std::min(columns_, shape.size()); axis < shape.size(); ++axis)
+      row_bytes *= shape[axis];
+    constexpr int64_t kLeastRows = 8;
+    return row_bytes * kLeastRows <= l2_bytes_;
+  }
+
+  /// Whether anything but the first operand of the product needs the value.
+  bool reads_elsewhere(const FusedKernel& kernel, Value parameter) const {
+    if (read_of_operand(kernel.body, *kernel.product, 1).array == parameter) return true;
+    const Graph& body = kernel.body;
+    std::vector<bool> needed(body.size(), false);
+    for (Value output : body.outputs()) needed[index_of(output)] = true;
+    for (size_t i = body.size(); i-- > 0;) {
+      const auto value = static_cast<Value>(i);
+      if (!needed[i] || value == *kernel.product) continue;
+      for (Value input : body[value].inputs) needed[index_of(input)] = true;
+    }
+    return needed[index_of(parameter)];
+  }
+
+  /// Whether the operand is the whole array in its own order: batch, rows, then what is contracted.
+  static bool is_plain(const OperandRead& read, const Shape& shape) {
+    if (!read.bounds.empty() || !read.passed.empty()) return false;
+    size_t axis = 0;
+    for (const auto* axes : {&read.batch, &read.lines, &read.contracted}) {
+      for (const OperandRead::Axis& one : *axes) {
+        if (one.extent == 1) continue;
+        while (axis < shape.size() && shape[axis] == 1) ++axis;
+        if (axis == shape.size() || shape[axis] != one.extent || read.offsets[axis] != 0) return false;
+        for (size_t s = 0; s < shape.size(); ++s) {
+          if (one.coefficients[s] != (s == axis ? 1 : 0)) return false;
+        }
+        ++axis;
+      }
+    }
+    while (axis < shape.size() && shape[axis] == 1) ++axis;
+    return axis == shape.size();
+  }
+
+  const Graph& graph_;
+  std::vector<FusedKernel>& kernels_;
+  int64_t l2_bytes_;
+  size_t columns_ = 0;
+  std::unordered_map<uint32_t, std::vector<size_t>> readers_;
+  std::unordered_map<uint32_t, size_t> writer_;
+};
+
+}  // namespace
+
+std::vector<Value> values_read(const FusedKernel& kernel) {
+  if (kernel.feeder == nullptr) return kernel.inputs;
+  std::vector<Value> values = kernel.feeder->inputs;
+  for (Value input : kernel.inputs) {
+    const bool is_fed = input == kernel.feeder->outputs[0];
+    if (!is_fed && std::find(values.begin(), values.end(), input) == values.end()) values.push_back(input);
+  }
+  return values;
+}
+
+void chain_products(const Graph& graph, std::vector<FusedKernel>& kernels, int64_t l2_bytes) {
+  Chaining(graph, kernels, l2_bytes).run();
+}
+
+}  // namespace tokamak

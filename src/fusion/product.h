@@ -1,0 +1,75 @@
+#pragma once
+
+// Products inside kernels.
+//
+// A kernel may compute one dot; everything else in it then runs on blocks of the dot's result while they are
+// in the cache (fusion/legality.cpp says what may join). Here is what such a kernel is made of: how the
+// operands are read, and the rest of it as a kernel of its own whose first value is the product.
+
+#include <optional>
+#include <vector>
+
+#include "fusion/kernel.h"
+
+namespace tokamak {
+
+/// How one operand of a dot is read: views, zero padding and exact widening between it and an array in memory
+/// are part of the reading. The position along axis s of the array is
+///   offsets[s] + sum over the axes d of the operand of coefficient[d][s] * position[d].
+struct OperandRead {
+  struct Axis {
+    int64_t extent;
+    std::vector<int64_t> coefficients;  ///< by axis of the array
+  };
+  /// Elements are zero unless 0 <= offset + sum of coefficient * position < extent; positions along the
+  /// lines, then along the contracted axes.
+  struct Bound {
+    int64_t offset;
+    std::vector<int64_t> coefficients;
+    int64_t extent;
+  };
+
+  Value array;                   ///< what is read; a view that is not affine is copied there first
+  std::vector<Value> passed;     ///< operations on the way that reading does by itself
+  std::vector<int64_t> offsets;  ///< by axis of the array
+  std::vector<Axis> batch;
+  std::vector<Axis> lines;  ///< the free axes: rows of the first operand, columns of the second
+  std::vector<Axis> contracted;
+  std::vector<Bound> bounds;
+};
+
+/// Operand 0 or 1 of the dot.
+OperandRead read_of_operand(const Graph& graph, Value dot, size_t operand);
+
+/// Whether the array an operand reads has to be written first, because nothing else does.
+bool needs_copy(const Node& node);
+
+/// The element type that products of these are summed in.
+DType product_dtype(DType dtype);
+
+/// The sizes of a product: for every element of the batch, rows x depth times depth x columns.
+struct ProductShape {
+  int64_t batch;
+  int64_t rows;
+  int64_t columns;
+  int64_t depth;
+};
+ProductShape product_shape(const Graph& graph, Value dot);
+
+/// What a kernel does with its product: the same outputs, made from a first parameter that is the product,
+/// and from the inputs that it still needs.
+struct Epilogue {
+  FusedKernel kernel;             ///< the first parameter is the product: [batch, rows, columns] of product_dtype
+  std::vector<size_t> positions;  ///< which inputs of the whole kernel the other parameters are
+  bool nothing_to_do = false;     ///< the product is the only output as it is
+};
+Epilogue epilogue_of(const FusedKernel& kernel);
+
+/// The values a kernel reads from memory, its feeder's included.
+std::vector<Value> values_read(const FusedKernel& kernel);
+
+/// Lets a kernel that makes the rows of a product's first operand run with it, block by block, so that they
+/// are never all in memory: scaled or normalised operands, and the scores of attention.
+void chain_products(const Graph& graph, std::vector<FusedKernel>& kernels, int64_t l2_bytes);
+
+}  // namespace tokamak

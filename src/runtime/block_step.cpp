@@ -1,0 +1,354 @@
+#include "runtime/block_step.h"
+
+#include <algorithm>
+
+#include "runtime/buffer_pool.h"
+#include "runtime/program.h"
+#include "runtime/thread_pool.h"
+
+namespace tokamak {
+namespace {
+
+constexpr int64_t kAlign = 64;
+constexpr int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
+
+/// An operand at one run: strides and addresses are known.
+struct RunningOperand {
+  ProductOperand operand;  ///< of the first element of the batch
+  std::vector<ProductAxis> batch;
+  const BlockOperand* about = nullptr;
+  std::byte* packed = nullptr;
+
+  /// Bytes from the first element of the batch to another.
+  int64_t offset_of(int64_t element) const {
+    int64_t offset = 0;
+    for (size_t i = batch.size(); i-- > 0;) {
+      offset += element % batch[i].extent * batch[i].stride;
+      element /= batch[i].extent;
+    }
+    return offset;
+  }
+};
+
+int64_t address_step(const std::vector<int64_t>& coefficients, const int64_t* strides) {
+  int64_t step = 0;
+  for (size_t axis = 0; axis < coefficients.size(); ++axis) step += coefficients[axis] * strides[axis];
+  return step;
+}
+
+RunningOperand prepare(const BlockOperand& about, const void* array, const int64_t* strides) {
+  RunningOperand running;
+  running.about = &about;
+  const OperandRead& read = about.read;
+  running.operand.dtype = about.dtype;
+  running.operand.data = static_cast<const std::byte*>(array) + address_step(read.offsets, strides);
+  auto axes = [&](const std::vector<OperandRead::Axis>& from) {
+    std::vector<ProductAxis> to;
+    for (const OperandRead::Axis& axis : from)
+      to.push_back({axis.extent, address_step(axis.coefficients, strides)});
+    return to;
+  };
+  running.batch = axes(read.batch);
+  running.operand.lines = axes(read.lines);
+  running.operand.contracted = axes(read.contracted);
+  for (const OperandRead::Bound& bound : read.bounds)
+    running.operand.bounds.push_back({bound.offset, bound.coefficients, bound.extent});
+  return running;
+}
+
+struct Panels {
+  int64_t width;  ///< lines of a panel
+  int64_t bytes;
+
+  Panels(const ProductMethod& method, bool is_lhs)
+      : width(is_lhs ? method.a_panel() : method.b_panel()),
+        bytes(is_lhs ? method.a_panel_bytes() : method.b_panel_bytes()) {}
+  int64_t count(int64_t lines) const { return (lines + width - 1) / width; }
+};
+
+void pack(const ProductMethod& method, bool is_lhs, const ProductOperand& operand, int64_t first,
+          int64_t last, void* packed) {
+  is_lhs ? method.pack_a(operand, first, last, packed) : method.pack_b(operand, first, last, packed);
+}
+
+/// The first address from `memory` on that packed operands may start at.
+std::byte* aligned(void* memory) {
+  return reinterpret_cast<std::byte*>(  // NOLINT: an address is rounded
+      round_up(reinterpret_cast<int64_t>(memory), kAlign));
+}
+
+/// Where a worker keeps the parts of one block.
+struct ScratchLayout {
+  struct Stage {
+    int64_t lhs, rhs, sums, multiply, kernel, result;
+    int64_t sums_row_bytes;
+  };
+  std::vector<Stage> stages;
+  int64_t bytes = 0;
+
+  int64_t take(int64_t size) {
+    const int64_t at = bytes;
+    bytes += round_up(size, kAlign);
+    return at;
+  }
+};
+
+class BlockRun {
+ public:
+  BlockRun(const BlockStep& step, const BlockMemory& memory, int32_t* failed_check)
+      : step_(step), memory_(memory), failed_check_(failed_check) {
+    for (int64_t extent : step.batch) batch_ *= extent;
+    for (const BlockStage& stage : step.stages) prepare_stage(stage);
+  }
+
+  void run() {
+    for (size_t i = 0; i < step_.stages.size(); ++i) {
+      if (step_.stages[i].method == nullptr) continue;
+      pack_ahead(*step_.stages[i].method, stages_[i].lhs, true);
+      pack_ahead(*step_.stages[i].method, stages_[i].rhs, false);
+    }
+    const int64_t columns = step_.stages.back().columns;
+    const int64_t row_blocks = (step_.rows + step_.block_rows - 1) / step_.block_rows;
+    const int64_t column_blocks = (columns + step_.block_columns - 1) / step_.block_columns;
+    const int64_t tasks = batch_ * row_blocks * column_blocks;
+    const int64_t grain = grain_for(step_.block_cost);
+    auto work = [&](int64_t begin, int64_t end, std::byte* scratch) {
+      Worker worker(*this, scratch);
+      for (int64_t task = begin; task < end; ++task) {
+        const int64_t element = task / (row_blocks * column_blocks);
+        const int64_t row = task / column_blocks % row_blocks * step_.block_rows;
+        const int64_t column = task % column_blocks * step_.block_columns;
+        worker.run_block({element, row, std::min(row + step_.block_rows, step_.rows), column,
+                          std::min(column + step_.block_columns, columns)});
+      }
+    };
+    if (tasks <= grain) {
+      work(0, tasks, static_cast<std::byte*>(scratch_for_this_thread(scratch_.bytes)));
+      return;
+    }
+    ThreadPool& pool = ThreadPool::instance();
+    const int workers = pool.num_threads();
+    const Block scratch = BufferPool::instance().allocate(scratch_.bytes * workers);
+    auto* base = static_cast<std::byte*>(scratch.data());
+    pool.run(
+        tasks, grain,
+        [&](int64_t begin, int64_t end, int worker) { work(begin, end, base + worker * scratch_.bytes); },
+        workers);
+  }
+
+ private:
+  struct RunningStage {
+    RunningOperand lhs;
+    RunningOperand rhs;
+    std::vector<void*> buffers;
+    std::vector<int64_t> strides;
+  };
+  /// Part of the result: element of the batch, rows and columns.
+  struct Part {
+    int64_t element, row, row_end, column, column_end;
+  };
+
+  void prepare_stage(const BlockStage& stage) {
+    RunningStage running;
+    ScratchLayout::Stage at{};
+    const bool is_last = &stage == &step_.stages.back();
+    if (stage.method != nullptr) {
+      running.lhs = prepare_operand(stage.lhs);
+      running.rhs = prepare_operand(stage.rhs);
+      const Panels lhs(*stage.method, true);
+      const Panels rhs(*stage.method, false);
+      const int64_t columns = is_last ? step_.block_columns : stage.columns;
+      if (!stage.lhs.packed) at.lhs = scratch_.take(lhs.count(step_.block_rows) * lhs.bytes);
+      if (!stage.rhs.packed) at.rhs = scratch_.take(rhs.count(columns) * rhs.bytes);
+      at.multiply = scratch_.take(stage.method->scratch_bytes());
+      at.sums_row_bytes = round_up(columns * stage.element_bytes, kAlign);
+      if (stage.code != nullptr) at.sums = scratch_.take(step_.block_rows * at.sums_row_bytes);
+    }
+    if (stage.code != nullptr) {
+      at.kernel = scratch_.take(stage.kernel->scratch_bytes);
+      for (const Place& place : stage.buffers)
+        running.buffers.push_back(place.kind == Place::Kind::block ? nullptr : memory_.find(place));
+      if (stage.method != nullptr) running.strides = {0, at.sums_row_bytes, stage.element_bytes};
+      for (int input : stage.strided_inputs) {
+        const int64_t* strides = memory_.strides_of(input);
+        running.strides.insert(running.strides.end(), strides, strides + memory_.rank_of(input));
+      }
+    }
+    if (!is_last) at.result = scratch_.take(step_.block_rows * stage.result_row_bytes);
+    scratch_.stages.push_back(at);
+    stages_.push_back(std::move(running));
+  }
+
+  RunningOperand prepare_operand(const BlockOperand& about) const {
+    RunningOperand running;
+    running.about = &about;
+    if (about.place.kind != Place::Kind::block) {
+      const int64_t* strides =
+          about.strided_input < 0 ? about.strides.data() : memory_.strides_of(about.strided_input);
+      running = prepare(about, memory_.find(about.place), strides);
+    }
+    if (about.packed) running.packed = aligned(memory_.find(*about.packed));
+    return running;
+  }
+
+  void pack_ahead(const ProductMethod& method, const RunningOperand& running, bool is_lhs) const {
+    const BlockOperand& about = *running.about;
+    if (!about.packed || about.packed->kind == Place::Kind::constant) return;
+    const Panels panels(method, is_lhs);
+    const int64_t count = panels.count(about.lines);
+    constexpr double kBytesPerNanosecond = 4;
+    const int64_t grain = grain_for(static_cast<double>(panels.bytes) / kBytesPerNanosecond);
+    ThreadPool::instance().run(about.copies * count, grain, [&](int64_t begin, int64_t end, int) {
+      ProductOperand operand = running.operand;
+      while (begin < end) {
+        const int64_t copy = begin / count;
+        const int64_t first = begin % count;
+        const int64_t last = std::min(count, first + (end - begin));
+        operand.data = static_cast<const std::byte*>(running.operand.data) +
+                       (about.copies == 1 ? 0 : running.offset_of(copy));
+        pack(method, is_lhs, operand, first, last, running.packed + begin * panels.bytes);
+        begin += last - first;
+      }
+    });
+  }
+
+  /// One thread at work, with copies of what it changes from block to block.
+  class Worker {
+   public:
+    Worker(const BlockRun& run, std::byte* scratch) : run_(run), scratch_(scratch), stages_(run.stages_) {}
+
+    void run_block(const Part& part) {
+      std::byte* made = nullptr;  // the rows that the stage before has made
+      for (size_t i = 0; i < stages_.size(); ++i) {
+        const bool is_last = i + 1 == stages_.size();
+        Part own = part;
+        if (!is_last) {
+          own.column = 0;
+          own.column_end = run_.step_.stages[i].columns;
+        }
+        std::byte* sums = nullptr;
+        if (run_.step_.stages[i].method != nullptr) sums = multiply(i, own, made);
+        made = scratch_ + run_.scratch_.stages[i].result;
+        if (run_.step_.stages[i].code != nullptr) run_kernel(i, own, sums, is_last ? nullptr : made);
+      }
+    }
+
+   private:
+    std::byte* multiply(size_t i, const Part& part, std::byte* fed) {
+      const BlockStage& stage = run_.step_.stages[i];
+      const ScratchLayout::Stage& at = run_.scratch_.stages[i];
+      if (stage.lhs.place.kind == Place::Kind::block) {
+        const BlockStage& before = run_.step_.stages[i - 1];
+        ProductOperand& operand = stages_[i].lhs.operand;
+        operand.dtype = before.result_dtype;
+        operand.data = fed;
+        operand.lines = {{part.row_end - part.row, before.result_row_bytes}};
+        operand.contracted = {{stage.depth, static_cast<int64_t>(size_of(before.result_dtype))}};
+      }
+      const std::byte* lhs = packed(i, true, part.element, part.row, part.row_end);
+      const std::byte* rhs = packed(i, false, part.element, part.column, part.column_end);
+      std::byte* sums = scratch_ + at.sums;
+      int64_t row_bytes = at.sums_row_bytes;
+      if (stage.code == nullptr) {
+        row_bytes = stage.columns * stage.element_bytes;
+        sums = static_cast<std::byte*>(run_.memory_.find(stage.result)) +
+               (part.element * run_.step_.rows + part.row) * row_bytes + part.column * stage.element_bytes;
+      }
+      stage.method->multiply(lhs, rhs, part.row_end - part.row, part.column_end - part.column, sums,
+                             row_bytes, scratch_ + at.multiply);
+      return sums;
+    }
+
+    const std::byte* packed(size_t i, bool is_lhs, int64_t element, int64_t first, int64_t last) {
+      const BlockStage& stage = run_.step_.stages[i];
+      RunningOperand& running = is_lhs ? stages_[i].lhs : stages_[i].rhs;
+      const BlockOperand& about = *running.about;
+      const Panels panels(*stage.method, is_lhs);
+      const int64_t first_panel = first / panels.width;
+      if (about.packed) {
+        const int64_t copy = about.copies == 1 ? 0 : element;
+        return running.packed + (copy * panels.count(about.lines) + first_panel) * panels.bytes;
+      }
+      const ScratchLayout::Stage& at = run_.scratch_.stages[i];
+      std::byte* to = scratch_ + (is_lhs ? at.lhs : at.rhs);
+      if (about.place.kind == Place::Kind::block) {  // the block has these rows and no others
+        pack(*stage.method, is_lhs, running.operand, 0, panels.count(last - first), to);
+        return to;
+      }
+      const RunningOperand& original = is_lhs ? run_.stages_[i].lhs : run_.stages_[i].rhs;
+      running.operand.data =
+          static_cast<const std::byte*>(original.operand.data) + running.offset_of(element);
+      pack(*stage.method, is_lhs, running.operand, first_panel, panels.count(last), to);
+      return to;
+    }
+
+    /// Rows of arrays are numbered over all of the result: a block's address is that of the row 0 and column
+    /// 0 it would have.
+    void run_kernel(size_t i, const Part& part, std::byte* sums, std::byte* made) {
+      const BlockStage& stage = run_.step_.stages[i];
+      const ScratchLayout::Stage& at = run_.scratch_.stages[i];
+      RunningStage& running = stages_[i];
+      const int64_t first_row = part.element * run_.step_.rows + part.row;
+      const int64_t end_row = part.element * run_.step_.rows + part.row_end;
+      if (sums != nullptr)
+        running.buffers[0] = sums - part.row * at.sums_row_bytes - part.column * stage.element_bytes;
+      if (made != nullptr) {
+        const auto block =
+            std::find_if(stage.buffers.begin() + (sums != nullptr ? 1 : 0), stage.buffers.end(),
+                         [](const Place& place) { return place.kind == Place::Kind::block; });
+        running.buffers[static_cast<size_t>(block - stage.buffers.begin())] =
+            made - first_row * stage.result_row_bytes;
+      }
+      const KernelFrame frame{running.buffers.data(), running.strides.data(), run_.failed_check_};
+      const NestFunction function = stage.code->nests()[0];
+      std::byte* scratch = scratch_ + at.kernel;
+      const int64_t per_row = stage.tasks_per_row;
+      if (part.column == 0 && part.column_end == stage.columns) {
+        function(&frame, first_row * per_row, end_row * per_row, scratch);
+        return;
+      }
+      const int64_t per_task = (stage.columns + per_row - 1) / per_row;
+      const int64_t first = part.column / per_task;
+      const int64_t end = (part.column_end + per_task - 1) / per_task;
+      for (int64_t row = first_row; row < end_row; ++row)
+        function(&frame, row * per_row + first, row * per_row + end, scratch);
+    }
+
+    const BlockRun& run_;
+    std::byte* scratch_;
+    std::vector<RunningStage> stages_;
+  };
+
+  const BlockStep& step_;
+  const BlockMemory& memory_;
+  int32_t* failed_check_;
+  int64_t batch_ = 1;
+  std::vector<RunningStage> stages_;
+  ScratchLayout scratch_;
+};
+
+}  // namespace
+
+void run_block_step(const BlockStep& step, const BlockMemory& memory, int32_t* failed_check) {
+  BlockRun(step, memory, failed_check).run();
+}
+
+int64_t packed_bytes(const ProductMethod& method, const BlockOperand& operand, bool is_lhs) {
+  const Panels panels(method, is_lhs);
+  return round_up(operand.copies * panels.count(operand.lines) * panels.bytes, kAlign) + kAlign;
+}
+
+void pack_operand(const ProductMethod& method, const BlockOperand& operand, bool is_lhs, const void* array,
+                  void* packed) {
+  const RunningOperand running = prepare(operand, array, operand.strides.data());
+  const Panels panels(method, is_lhs);
+  const int64_t count = panels.count(operand.lines);
+  ProductOperand one = running.operand;
+  for (int64_t copy = 0; copy < operand.copies; ++copy) {
+    one.data = static_cast<const std::byte*>(running.operand.data) +
+               (operand.copies == 1 ? 0 : running.offset_of(copy));
+    pack(method, is_lhs, one, 0, count, aligned(packed) + copy * count * panels.bytes);
+  }
+}
+
+}  // namespace tokamak

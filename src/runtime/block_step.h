@@ -1,0 +1,84 @@
+#pragma once
+
+// Steps that work on blocks of rows: products with all that is done to their results, and what makes their
+// operands, a block at a time while it is in the cache.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "codegen/codegen.h"
+#include "fusion/product.h"
+#include "library/product.h"
+
+namespace tokamak {
+
+/// Where a step finds a buffer.
+struct Place {
+  enum class Kind : uint8_t { input, output, arena, constant, block };
+  Kind kind;
+  int64_t at;  ///< position of the input, output or constant; offset in the arena; unused for blocks
+};
+
+/// One operand of a product, in the memory of a program.
+struct BlockOperand {
+  DType dtype;
+  OperandRead read;              ///< its `array` is not used
+  Place place;                   ///< of the array; a block: the rows that the stage before has made
+  std::vector<int64_t> strides;  ///< bytes, by axis of the array
+  int strided_input = -1;        ///< a program input whose strides are known at run time: those instead
+  int64_t lines = 0;
+  /// Packed for all blocks before the first runs (or before the program ever runs, when it is a constant).
+  std::optional<Place> packed;
+  int64_t copies = 1;  ///< packed once for every element of the batch, or once for all
+};
+
+/// A product, then a kernel on its result; or the kernel alone.
+struct BlockStage {
+  std::shared_ptr<const ProductMethod> method;  ///< null without a product
+  BlockOperand lhs;
+  BlockOperand rhs;
+  int64_t columns = 0;
+  int64_t depth = 0;
+  int64_t element_bytes = 0;  ///< of the sums
+
+  std::shared_ptr<const NativeKernel> code;  ///< null when the sums are the result as they are
+  std::shared_ptr<const LoopKernel> kernel;
+  std::vector<Place> buffers;  ///< by BufferId. With a product the first is its block
+  std::vector<int> strided_inputs;
+  int64_t tasks_per_row = 1;
+
+  Place result;                  ///< of the sums when there is no kernel
+  int64_t result_row_bytes = 0;  ///< a block given to the next stage: the bytes of its rows
+  DType result_dtype = DType::f32;
+};
+
+struct BlockStep {
+  Shape batch;
+  int64_t rows = 0;  ///< for each element of the batch
+  int64_t block_rows = 0;
+  int64_t block_columns = 0;  ///< of the last stage; the others have all of theirs
+  double block_cost = 0;      ///< nanoseconds, roughly
+  std::vector<BlockStage> stages;
+};
+
+/// What a running step needs of its program.
+struct BlockMemory {
+  virtual ~BlockMemory() = default;
+  virtual void* find(Place place) const = 0;
+  virtual const int64_t* strides_of(int input) const = 0;
+  virtual size_t rank_of(int input) const = 0;
+};
+
+/// `failed_check` is set as KernelFrame says.
+void run_block_step(const BlockStep& step, const BlockMemory& memory, int32_t* failed_check);
+
+/// Bytes that a packed operand takes at most, wherever they start; a multiple of 64.
+int64_t packed_bytes(const ProductMethod& method, const BlockOperand& operand, bool is_lhs);
+
+/// Packs an operand all at once, on this thread.
+void pack_operand(const ProductMethod& method, const BlockOperand& operand, bool is_lhs, const void* array,
+                  void* packed);
+
+}  // namespace tokamak
