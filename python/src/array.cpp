@@ -94,6 +94,12 @@ nb::object with_weak(const PythonArray& self, nb::handle type) {
   return make_python_array(self.array, weak);
 }
 
+nb::object as_constant(const PythonArray& self) {
+  nb::object made = make_python_array(self.array);
+  nb::inst_ptr<PythonArray>(made)->is_constant = true;
+  return made;
+}
+
 /// An ndarray over the memory of `self`.
 nb::object ndarray_view(nb::handle self, bool writeable) {
   const PythonArray& held = *as_python_array(self.ptr());
@@ -212,7 +218,7 @@ PyType_Slot kBufferSlots[] = {
 
 nb::object make_python_array(Array array, Weak weak) {
   nb::object instance = nb::inst_alloc(nb::handle(python_class));
-  new (nb::inst_ptr<PythonArray>(instance)) PythonArray{std::move(array), weak};
+  new (nb::inst_ptr<PythonArray>(instance)) PythonArray{std::move(array), weak, false};
   nb::inst_mark_ready(instance);
   return instance;
 }
@@ -268,6 +274,8 @@ void bind_array(nb::module_& module) {
           .def_prop_ro("_type_text", [](const PythonArray& self) { return to_string(self.array.type()); })
           .def_prop_ro("_weak", weak_type)
           .def("_with_weak", with_weak, nb::arg("type").none())
+          .def_ro("_is_constant", &PythonArray::is_constant)
+          .def("_as_constant", as_constant)
           .def("_view", ndarray_view, nb::arg("writeable"));
   base_class = reinterpret_cast<PyTypeObject*>(base.ptr());
   module.def("set_array_class", [](nb::handle type) {

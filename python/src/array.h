@@ -18,6 +18,7 @@ enum class Weak : uint8_t { none, boolean, integer, floating };
 struct PythonArray {
   Array array;
   Weak weak = Weak::none;
+  bool is_constant = false;  ///< part of the program of a jitted function that it is an argument of
 };
 
 /// A new tokamak.Array.

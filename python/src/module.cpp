@@ -8,6 +8,7 @@
 #include "block_owner.h"
 #include "dtypes.h"
 #include "errors.h"
+#include "functions.h"
 #include "jit_callable.h"
 #include "location.h"
 #include "reports.h"
@@ -23,6 +24,7 @@ NB_MODULE(_native, module) {
   if (!prepare_block_owner() || !bind_jit_callable(module)) throw nb::python_error();
   register_error_translator();
   bind_array(module);
+  bind_functions(module);
   bind_tracing(module);
   bind_reports(module);
   bind_runtime(module);

@@ -18,7 +18,7 @@ _native.set_library_folders(
 )
 
 from . import _logging  # noqa: E402
-from ._array import Array, array, asarray, from_dlpack  # noqa: E402
+from ._array import Array, array, asarray, constant, from_dlpack  # noqa: E402
 from ._errors import (  # noqa: E402
     Error,
     InternalError,
@@ -47,6 +47,23 @@ from ._functions import (  # noqa: E402
 from ._jit import CacheInfo, Jitted, jit  # noqa: E402
 from ._native import Explanation  # noqa: E402
 from ._logging import set_logs  # noqa: E402
+from ._products import (  # noqa: E402
+    attention,
+    avg_pool,
+    batch_norm,
+    conv,
+    conv_transpose,
+    dot,
+    dot_general,
+    einsum,
+    inner,
+    matmul,
+    max_pool,
+    outer,
+    tensordot,
+    vdot,
+    window,
+)
 from ._profile import Profile, profile  # noqa: E402
 from ._runtime import memory_stats, num_threads, set_num_threads, trim_memory  # noqa: E402
 
@@ -71,16 +88,29 @@ __all__ = [
     "UserValueError",
     "array",
     "asarray",
+    "attention",
+    "avg_pool",
+    "batch_norm",
+    "constant",
+    "conv",
+    "conv_transpose",
+    "dot",
+    "dot_general",
+    "einsum",
     "erf",
     "erfc",
     "from_dlpack",
     "gelu",
+    "inner",
     "jit",
     "layer_norm",
     "log_softmax",
     "logsumexp",
+    "matmul",
+    "max_pool",
     "memory_stats",
     "num_threads",
+    "outer",
     "profile",
     "relu",
     "rms_norm",
@@ -90,5 +120,8 @@ __all__ = [
     "sigmoid",
     "silu",
     "softmax",
+    "tensordot",
     "trim_memory",
+    "vdot",
+    "window",
 ]

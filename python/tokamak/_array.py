@@ -13,9 +13,9 @@ import numpy as np
 
 from . import _dtypes, _native, _ops
 from ._errors import Unsupported, UserIndexError, UserTypeError, fail, make, unsupported, user_line
-from ._numpy import creation, dispatch, elementwise, indexing, reductions, shapes, ufuncs
+from ._numpy import contractions, creation, dispatch, elementwise, indexing, reductions, shapes, ufuncs
 
-__all__ = ["Array", "array", "asarray", "from_dlpack"]
+__all__ = ["Array", "array", "asarray", "constant", "from_dlpack"]
 
 _OPERANDS = (bool, int, float, np.generic, np.ndarray, _native.ArrayBase)
 
@@ -140,9 +140,15 @@ class Array(_native.ArrayBase):
         return (other // self, other % self)
 
     def __matmul__(self, other: Any) -> Any:
-        unsupported("the operator @", "matrix products are not there yet; compute it outside the jitted function")
+        return contractions.matmul(self, other) if isinstance(other, _OPERANDS) else NotImplemented
 
-    __rmatmul__ = __matmul__
+    def __rmatmul__(self, other: Any) -> Any:
+        return contractions.matmul(other, self) if isinstance(other, _OPERANDS) else NotImplemented
+
+    def __imatmul__(self, other: Any) -> Any:
+        if not isinstance(other, _OPERANDS):
+            return NotImplemented
+        return _same_type(self, contractions.matmul(self, other), np.matmul)
 
     # -- NumPy's protocols
 
@@ -372,8 +378,8 @@ class Array(_native.ArrayBase):
     def cumprod(self, axis: Any = None, dtype: Any = None) -> Array:
         return reductions.cumprod(self, axis, dtype)
 
-    def dot(self, other: Any) -> NoReturn:
-        unsupported("dot", "matrix products are not there yet; compute it outside the jitted function")
+    def dot(self, b: Any) -> Array:
+        return contractions.dot(self, b)
 
 
 _native.set_array_class(Array)
@@ -395,6 +401,21 @@ def asarray(values: Any, dtype: Any = None) -> Array:
     """`values` as an Array; the memory of an ndarray is shared, not copied, so it must not be changed while in use."""
     made = _ops.as_array(values)
     return made if dtype is None else made.astype(dtype)
+
+
+def constant(values: Any, dtype: Any = None) -> Array:
+    """An Array that is part of the program of every jitted function that uses it: a copy of `values`, frozen.
+
+    Arrays that a jitted function captures (from a closure, a global, a default) are such constants already. This makes
+    one of what is passed: as an argument, inside a list or dict of parameters, or as an attribute of the instance of a
+    jitted method. The program is compiled for this very object: what depends on constants only is computed while
+    compiling, and the weights of matrix products are packed once. Another constant needs another program, so this is
+    for what stays, such as weights in inference.
+    """
+    made = array(values, dtype)
+    if made._traced:
+        _unknown(made, "tk.constant", "make the constant outside, and pass it to the jitted function")
+    return made._as_constant()
 
 
 def from_dlpack(source: Any) -> Array:

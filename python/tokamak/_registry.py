@@ -34,15 +34,6 @@ def name_of(function: Callable[..., Any]) -> str:
 
 #: What to do instead of some functions that are not there.
 REMEDIES = {
-    "matmul": "matrix products are not there yet; compute it outside the jitted function",
-    "dot": "matrix products are not there yet; compute it outside the jitted function",
-    "vdot": "matrix products are not there yet; compute it outside the jitted function",
-    "inner": "matrix products are not there yet; compute it outside the jitted function",
-    "tensordot": "matrix products are not there yet; compute it outside the jitted function",
-    "einsum": "matrix products are not there yet; compute it outside the jitted function",
-    "vecdot": "write (x * y).sum(axis=-1)",
-    "matvec": "matrix products are not there yet; compute it outside the jitted function",
-    "vecmat": "matrix products are not there yet; compute it outside the jitted function",
     "nonzero": "its shape depends on values; use np.where with three arguments",
     "flatnonzero": "its shape depends on values; use np.where with three arguments",
     "argwhere": "its shape depends on values; use np.where with three arguments",

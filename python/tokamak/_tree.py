@@ -40,6 +40,8 @@ def flatten(value: Any, leaves: list[Any]) -> Any:
         return NONE
     if isinstance(value, tuple) and hasattr(kind, "_fields"):
         return ("named", kind, *[flatten(item, leaves) for item in value])
+    if getattr(value, "_is_constant", False):
+        return ("value", Identity(value))
     leaves.append(value)
     return LEAF
 

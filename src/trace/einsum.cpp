@@ -107,7 +107,7 @@ class Einsum {
     const size_t count = values_.size();
     const auto steps = order();
     for (const auto& [a, b] : steps) {
-      const bool is_last = values_.size() + 1 == 2 * count;
+      const bool is_last = values_.size() + 2 == 2 * count;
       gone_.insert({a, b});
       const Named &left = values_[a], &right = values_[b];
       const Names names = is_last ? output_ : natural_names(left, right, needed_by_rest(left, right));

@@ -137,3 +137,36 @@ def compare_trees(got, want, ulp, what):
 shapes = st.sampled_from(SHAPES)
 layouts = st.sampled_from(LAYOUTS)
 seeds = st.integers(0, 2**32 - 1)
+
+
+def assert_products(got, want, magnitude, what=""):
+    """Like `want` (NumPy's result) but for the rounding of sums of products: exact for integers and bool, and for floats
+    within a few units of the sum of the absolute products, `magnitude`."""
+    got, want = np.asarray(got), np.asarray(want)
+    assert got.dtype == want.dtype, f"{what}: dtype {got.dtype}, NumPy has {want.dtype}"
+    assert got.shape == want.shape, f"{what}: shape {got.shape}, NumPy has {want.shape}"
+    if got.dtype.kind != "f":
+        np.testing.assert_array_equal(got, want, err_msg=what)
+        return
+    bound = 16 * np.finfo(got.dtype).eps * np.asarray(magnitude, np.float64) + np.finfo(got.dtype).tiny
+    difference = np.abs(got.astype(np.float64) - want.astype(np.float64))
+    assert np.all(difference <= bound), f"{what}: off by {np.max(difference / bound)} times what rounding explains"
+
+
+def check_products(function, *args, what=""):
+    """A function that is linear in each argument: jitted, and on Arrays, it gives what NumPy gives."""
+    want = function(*args)
+    magnitude = function(*[np.abs(np.asarray(a).astype(np.float64)) for a in args]) if want.dtype.kind == "f" else None
+    assert_products(tk.jit(function)(*args), want, magnitude, f"{what} jitted")
+    assert_products(function(*[tk.asarray(a) for a in args]), want, magnitude, f"{what} eager")
+
+
+def small_array(rng, shape, dtype):
+    """Without special values; integers use all bits, so that products wrap."""
+    dtype = np.dtype(dtype)
+    if dtype.kind == "b":
+        return rng.integers(0, 2, shape).astype(bool)
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        return rng.integers(info.min, info.max, shape, dtype, endpoint=True)
+    return rng.standard_normal(shape).astype(dtype)

@@ -10,7 +10,7 @@ import numpy as np
 from .._errors import UserTypeError, fail, unsupported
 from .._native import ArrayBase
 from .._registry import TABLE, name_of, remedy_for
-from . import reductions, shapes, ufuncs
+from . import contractions, reductions, shapes, ufuncs
 
 #: ufunc.reduce and ufunc.accumulate, by ufunc
 _REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
@@ -44,6 +44,8 @@ def refuse_out(what: str, out: Any) -> None:
 def array_ufunc(ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
     what = name_of(ufunc) + ("" if method == "__call__" else f".{method}")
     refuse_out(what, options.pop("out", None))
+    if ufunc.signature is not None:
+        return contractions.call_gufunc(ufunc, method, inputs, options)
     if method == "reduce" and ufunc in _REDUCTIONS:
         options.setdefault("axis", 0)
         return _REDUCTIONS[ufunc](*inputs, **options)

@@ -1,0 +1,261 @@
+"""Sums of products: matmul and its kin, einsum, and sliding windows."""
+
+# NumPy's functions take and give anything; the types are checked where they run.
+# mypy: no-warn-return-any
+
+from __future__ import annotations
+
+import operator
+import string
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view as np_sliding_window_view
+
+from .. import _dtypes, _native
+from .._errors import UserTypeError, UserValueError, fail, make, unsupported, user_line
+from .._ops import as_array, convert, full, strong
+from .._registry import implements, name_of, remedy_for
+from .reductions import axis_of
+
+_LETTERS = string.ascii_uppercase + string.ascii_lowercase  # in NumPy's order for lists of integers
+
+
+class LinAlgError(UserValueError, np.linalg.LinAlgError):
+    """An operand that is no matrix."""
+
+
+def operand(value: Any) -> Any:
+    """As an Array. Numbers are arrays here, and do not adopt the dtype of others: NumPy has it so."""
+    x = as_array(value)
+    return x if x._weak is None else strong(x, x.dtype)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# NumPy's ufuncs on matrices and vectors
+
+
+def matmul(x1: Any, x2: Any) -> Any:
+    return _native.matmul(operand(x1), operand(x2))
+
+
+def _vectors(name: str, subscripts: str) -> Callable[[Any, Any], Any]:
+    """A function of matrices and vectors: an einsum whose summed axes must have equal extents."""
+    terms = subscripts.partition("->")[0].replace("...", "").split(",")
+    (summed,) = set(terms[0]) & set(terms[1])
+
+    def function(x1: Any, x2: Any) -> Any:
+        arrays = operand(x1), operand(x2)
+        for x, term in zip(arrays, terms, strict=True):
+            if x.ndim < len(term):
+                fail(UserValueError, f"np.{name}: {x._type_text} has fewer than {len(term)} axes")
+        extents = [x.shape[term.index(summed) - len(term)] for x, term in zip(arrays, terms, strict=True)]
+        if extents[0] != extents[1]:
+            types = " and ".join(x._type_text for x in arrays)
+            fail(UserValueError, f"np.{name}: {types} do not match: the summed axes are {extents[0]} and {extents[1]}")
+        return _native.einsum(subscripts, arrays)
+
+    return function
+
+
+_GUFUNCS: dict[Any, Callable[[Any, Any], Any]] = {np.matmul: matmul}
+for _name, _subscripts in {
+    "vecdot": "...i,...i->...",
+    "matvec": "...ij,...j->...i",
+    "vecmat": "...i,...ij->...j",
+}.items():
+    if hasattr(np, _name):
+        _GUFUNCS[getattr(np, _name)] = _vectors(_name, _subscripts)
+
+
+def call_gufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
+    """A call of a ufunc that works on more than single elements."""
+    what = name_of(ufunc)
+    function = _GUFUNCS.get(ufunc)
+    if function is None or method != "__call__":
+        unsupported(what if method == "__call__" else f"{what}.{method}", remedy_for(ufunc))
+    dtype = options.pop("dtype", None)
+    axis = options.pop("axis", None)
+    for name, value in options.items():
+        if value not in (None, True, "K", "same_kind") and name in ("axes", "keepdims", "casting", "order", "subok"):
+            unsupported(f"{what} with {name}=", "move the axes with np.moveaxis, and use astype")
+        if name not in ("axes", "keepdims", "casting", "order", "subok"):
+            fail(UserTypeError, f"{what} takes no argument {name!r}")
+    x1, x2 = (operand(x) for x in inputs)
+    if axis is not None:
+        if ufunc is not getattr(np, "vecdot", None):
+            fail(UserTypeError, f"{what} takes no argument 'axis'")
+        x1, x2 = (np.moveaxis(x, axis_of(x, axis), -1) for x in (x1, x2))
+    if dtype is not None:
+        x1, x2 = (convert(x, _dtypes.check(dtype)) for x in (x1, x2))
+    return function(x1, x2)
+
+
+@implements(np.linalg.matmul)
+def linalg_matmul(x1: Any, x2: Any, /) -> Any:
+    return matmul(x1, x2)
+
+
+@implements(np.linalg.vecdot)
+def linalg_vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    return call_gufunc(np.vecdot, "__call__", (x1, x2), {"axis": axis})
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# NumPy's functions
+
+
+@implements(np.dot)
+def dot(a: Any, b: Any) -> Any:
+    return _native.dot(operand(a), operand(b))
+
+
+@implements(np.vdot)
+def vdot(a: Any, b: Any, /) -> Any:
+    return _native.vdot(operand(a), operand(b))
+
+
+@implements(np.inner)
+def inner(a: Any, b: Any, /) -> Any:
+    return _native.inner(operand(a), operand(b))
+
+
+@implements(np.outer)
+def outer(a: Any, b: Any) -> Any:
+    return _native.outer(operand(a), operand(b))
+
+
+@implements(np.linalg.outer)
+def linalg_outer(x1: Any, x2: Any, /) -> Any:
+    a, b = operand(x1), operand(x2)
+    if a.ndim != 1 or b.ndim != 1:
+        fail(UserValueError, f"np.linalg.outer: {a._type_text} and {b._type_text} must both have one axis")
+    return _native.outer(a, b)
+
+
+def tensordot_axes(axes: Any) -> tuple[list[int], list[int]]:
+    """As lists for both operands: a number means the last axes of one and the first ones of the other."""
+    if not np.iterable(axes):
+        count = operator.index(axes)
+        return list(range(-count, 0)), list(range(count))
+    first, second = axes
+    return tuple([operator.index(i) for i in (one if np.iterable(one) else [one])] for one in (first, second))
+
+
+@implements(np.tensordot)
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    return _native.tensordot(operand(a), operand(b), *tensordot_axes(axes))
+
+
+@implements(np.linalg.tensordot)
+def linalg_tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
+    return tensordot(x1, x2, axes)
+
+
+@implements(np.linalg.multi_dot)
+def multi_dot(arrays: Sequence[Any]) -> Any:
+    xs = [operand(x) for x in arrays]
+    if len(xs) < 2:
+        fail(UserValueError, "np.linalg.multi_dot: expecting at least two arrays")
+    if len(xs) == 2:
+        return _native.dot(*xs)
+    for i, x in enumerate(xs):
+        if x.ndim != 2 and not (x.ndim == 1 and i in (0, len(xs) - 1)):
+            raise make(LinAlgError, f"np.linalg.multi_dot: {x._type_text} is no matrix", user_line())
+    for x, y in zip(xs, xs[1:], strict=False):
+        if x.shape[-1] != y.shape[0]:
+            fail(
+                UserValueError,
+                f"np.linalg.multi_dot: {x._type_text} and {y._type_text} do not match: {x.shape[-1]} and {y.shape[0]}",
+            )
+    if len(xs) >= len(_LETTERS):
+        product = xs[0]
+        for x in xs[1:]:
+            product = _native.dot(product, x)
+        return product
+    terms = [_LETTERS[i : i + 2] for i in range(len(xs))]
+    if xs[0].ndim == 1:
+        terms[0] = terms[0][1:]
+    if xs[-1].ndim == 1:
+        terms[-1] = terms[-1][:1]
+    ends = ("" if xs[0].ndim == 1 else terms[0][0]) + ("" if xs[-1].ndim == 1 else terms[-1][1])
+    return _native.einsum(",".join(terms) + "->" + ends, xs)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# einsum
+
+
+def _letters(subscripts: Any) -> str:
+    """Subscripts as the form with lists has them: integers and Ellipsis."""
+    letters = []
+    for one in subscripts:
+        if one is Ellipsis:
+            letters.append("...")
+            continue
+        try:
+            number = operator.index(one)
+        except TypeError:
+            fail(UserTypeError, f"np.einsum: the subscript {one!r} is neither an integer nor Ellipsis")
+        if not 0 <= number < len(_LETTERS):
+            fail(UserValueError, f"np.einsum: the subscript {number} is not within 0 to {len(_LETTERS) - 1}")
+        letters.append(_LETTERS[number])
+    return "".join(letters)
+
+
+def einsum_arguments(arguments: Sequence[Any]) -> tuple[str, list[Any]]:
+    """Either form of the arguments, as a string and the operands."""
+    if not arguments:
+        fail(UserValueError, "np.einsum: there are no subscripts and no operands")
+    if isinstance(arguments[0], str):
+        return arguments[0], list(arguments[1:])
+    pairs = len(arguments) // 2
+    if pairs == 0:
+        fail(UserValueError, "np.einsum: an operand needs its list of subscripts")
+    text = ",".join(_letters(arguments[2 * i + 1]) for i in range(pairs))
+    if len(arguments) % 2:
+        text += "->" + _letters(arguments[-1])
+    return text, [arguments[2 * i] for i in range(pairs)]
+
+
+@implements(np.einsum)
+def einsum(*operands: Any, optimize: Any = False, dtype: Any = None, order: str = "K", casting: Any = "safe") -> Any:
+    subscripts, arrays = einsum_arguments(operands)
+    if order not in ("K", "C", "A"):
+        unsupported(f"np.einsum with order={order!r}", "transpose the result instead")
+    xs = [operand(x) for x in arrays]
+    if dtype is not None:
+        wanted = _dtypes.check(dtype)
+        for x in xs:
+            if not np.can_cast(x.dtype, wanted, casting):
+                fail(UserTypeError, f"np.einsum: cannot cast {x.dtype} to {wanted} with casting={casting!r}")
+        xs = [convert(x, wanted) for x in xs]
+    return _native.einsum(subscripts, xs)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Windows
+
+
+@implements(np_sliding_window_view)
+def sliding_window_view(
+    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+) -> Any:
+    what = "np.lib.stride_tricks.sliding_window_view"
+    array = as_array(x)
+    sizes = [operator.index(n) for n in (window_shape if np.iterable(window_shape) else (window_shape,))]
+    if any(n < 0 for n in sizes):
+        fail(UserValueError, f"{what}: the window {tuple(sizes)} has a negative extent")
+    given = range(array.ndim) if axis is None else axis if np.iterable(axis) else (axis,)
+    axes = [axis_of(array, i) for i in given]
+    if len(axes) != len(sizes):
+        fail(UserValueError, f"{what}: a window of {len(sizes)} axes for {len(axes)} axes of {array._type_text}")
+    shape = list(array.shape)
+    for i, size in zip(axes, sizes, strict=True):
+        shape[i] -= size - 1
+    if any(n < 0 or (n == 0 and array.shape[i]) for i, n in enumerate(shape)):
+        fail(UserValueError, f"{what}: a window of {tuple(sizes)} does not fit into {array._type_text}")
+    if 0 in shape + sizes:
+        return full(shape + sizes, 0, array.dtype)
+    return _native.window(array, axes, sizes, [], [])
