@@ -1,0 +1,160 @@
+"""Attention, in all the ways people write it: the same numbers."""
+
+import math
+
+import numpy as np
+import pytest
+
+import tokamak as tk
+
+SHAPES = [((4, 8), (4, 8), (4, 8)), ((2, 3, 5, 8), (2, 3, 7, 8), (2, 3, 7, 6)), ((3, 1, 8), (3, 9, 8), (3, 9, 2))]
+
+
+def softmax(s):
+    e = np.exp(s - s.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def reference(q, k, v, mask=None, causal=False, scale=None):
+    q, k, v = (x.astype(np.float64) for x in (q, k, v))
+    s = q @ np.swapaxes(k, -1, -2) * (1 / math.sqrt(q.shape[-1]) if scale is None else scale)
+    if mask is not None:
+        s = np.where(mask, s, -np.inf) if mask.dtype == bool else s + mask
+    if causal:
+        s = np.where(np.tril(np.ones(s.shape[-2:], bool)), s, -np.inf)
+    return softmax(s) @ v
+
+
+def by_matmul(q, k, v):
+    return softmax(q @ np.swapaxes(k, -1, -2) / math.sqrt(q.shape[-1])) @ v
+
+
+def by_transpose(q, k, v):
+    return softmax(np.matmul(q, k.mT) * (1 / math.sqrt(q.shape[-1]))) @ v
+
+
+def by_einsum(q, k, v):
+    s = np.einsum("...qd,...kd->...qk", q, k) / math.sqrt(q.shape[-1])
+    return np.einsum("...qk,...kd->...qd", softmax(s), v)
+
+
+def scaled_first(q, k, v):
+    return softmax((q * (1 / math.sqrt(q.shape[-1]))) @ np.swapaxes(k, -1, -2)) @ v
+
+
+def divided_last(q, k, v):
+    s = q @ np.swapaxes(k, -1, -2) / math.sqrt(q.shape[-1])
+    e = np.exp(s - s.max(axis=-1, keepdims=True))
+    return (e @ v) / e.sum(axis=-1, keepdims=True)
+
+
+def with_softmax(q, k, v):
+    return tk.softmax(q @ np.swapaxes(k, -1, -2) / math.sqrt(q.shape[-1])) @ v
+
+
+def in_log_space(q, k, v):
+    s = q @ np.swapaxes(k, -1, -2) / math.sqrt(q.shape[-1])
+    return np.exp(s - tk.logsumexp(s, axis=-1, keepdims=True)) @ v
+
+
+WAYS = [by_matmul, by_transpose, by_einsum, scaled_first, divided_last, with_softmax, in_log_space, tk.attention]
+
+
+def inputs(rng, shapes, dtype=np.float32):
+    return [rng.standard_normal(shape).astype(dtype) for shape in shapes]
+
+
+@pytest.mark.parametrize("shapes", SHAPES, ids=str)
+@pytest.mark.parametrize("way", WAYS, ids=lambda f: f.__name__)
+def test_ways(way, shapes, rng):
+    for dtype, tolerance in ((np.float32, 1e-5), (np.float64, 1e-12)):
+        q, k, v = inputs(rng, shapes, dtype)
+        got = tk.jit(way)(q, k, v)
+        assert got.dtype == dtype
+        np.testing.assert_allclose(got, reference(q, k, v), rtol=tolerance, atol=tolerance)
+
+
+def causal_by_where(q, k, v):
+    s = q @ np.swapaxes(k, -1, -2) / math.sqrt(q.shape[-1])
+    mask = np.tril(np.ones((q.shape[-2], k.shape[-2]), bool))
+    return softmax(np.where(mask, s, -np.inf)) @ v
+
+
+def causal_by_adding(q, k, v):
+    mask = np.triu(np.full((q.shape[-2], k.shape[-2]), -np.inf, np.float32), 1)
+    return softmax(q @ np.swapaxes(k, -1, -2) / math.sqrt(q.shape[-1]) + mask) @ v
+
+
+def causal_by_positions(q, k, v):
+    s = np.einsum("...qd,...kd->...qk", q, k) / math.sqrt(q.shape[-1])
+    rows, columns = np.arange(q.shape[-2])[:, None], np.arange(k.shape[-2])[None, :]
+    return np.einsum("...qk,...kd->...qd", softmax(np.where(columns > rows, np.float32(-np.inf), s)), v)
+
+
+def causal_by_mask(q, k, v):
+    return tk.attention(q, k, v, mask=np.tril(np.ones((q.shape[-2], k.shape[-2]), bool)))
+
+
+def causal(q, k, v):
+    return tk.attention(q, k, v, causal=True)
+
+
+CAUSAL = [causal_by_where, causal_by_adding, causal_by_positions, causal_by_mask, causal]
+
+
+@pytest.mark.parametrize("shapes", SHAPES[:2], ids=str)
+@pytest.mark.parametrize("way", CAUSAL, ids=lambda f: f.__name__)
+def test_causal(way, shapes, rng):
+    q, k, v = inputs(rng, shapes)
+    np.testing.assert_allclose(tk.jit(way)(q, k, v), reference(q, k, v, causal=True), rtol=1e-5, atol=1e-5)
+
+
+def test_heads_from_one_projection(rng):
+    """As models write it: projections, heads split and joined by reshapes and transposes."""
+    batch, length, heads, width = 2, 6, 4, 8
+    x = rng.standard_normal((batch, length, heads * width))
+    wq, wk, wv, wo = (rng.standard_normal((heads * width, heads * width)) / 6 for _ in range(4))
+
+    def block(x, wq, wk, wv, wo):
+        def split(y):
+            return y.reshape(batch, length, heads, width).transpose(0, 2, 1, 3)
+
+        q, k, v = split(x @ wq), split(x @ wk), split(x @ wv)
+        y = softmax(q @ k.transpose(0, 1, 3, 2) / math.sqrt(width)) @ v
+        return y.transpose(0, 2, 1, 3).reshape(batch, length, heads * width) @ wo
+
+    want = block(x, wq, wk, wv, wo)
+    np.testing.assert_allclose(tk.jit(block)(x, wq, wk, wv, wo), want, rtol=1e-11, atol=1e-11)
+
+
+def test_options(rng):
+    q, k, v = inputs(rng, SHAPES[1])
+    bias = rng.standard_normal((5, 7)).astype(np.float32)
+    some = rng.random((2, 1, 5, 7)) < 0.7
+    some[..., 0] = True
+    for options in ({"scale": 0.5}, {"mask": bias}, {"mask": some}, {"mask": some, "causal": True, "scale": 2.0}):
+        want = reference(q, k, v, **options)
+        np.testing.assert_allclose(tk.attention(q, k, v, **options), want, rtol=1e-5, atol=1e-5)
+        arrays = [tk.asarray(x) for x in (q, k, v)]
+        np.testing.assert_allclose(np.asarray(tk.attention(*arrays, **options)), want, rtol=1e-5, atol=1e-5)
+
+
+def test_shared_keys_and_values(rng):
+    """Fewer heads of k and v broadcast."""
+    q, k, v = inputs(rng, ((2, 4, 5, 8), (2, 1, 7, 8), (7, 3)), np.float64)
+    np.testing.assert_allclose(tk.attention(q, k, v), reference(q, k, v), rtol=1e-12, atol=1e-12)
+
+
+def test_float16(rng):
+    q, k, v = inputs(rng, SHAPES[1], np.float16)
+    got = tk.attention(q, k, v)
+    assert got.dtype == np.float16
+    np.testing.assert_allclose(got, reference(q, k, v), rtol=1e-2, atol=1e-2)
+
+
+@pytest.mark.parametrize(
+    "shapes", [((4, 8), (4, 7), (4, 8)), ((4, 8), (5, 8), (4, 8)), ((8,), (4, 8), (4, 8)), ((2, 4, 8), (3, 4, 8), (4, 8))], ids=str
+)
+def test_errors(shapes, rng):
+    with pytest.raises(tk.UserValueError, match="test_attention.py"):
+        tk.attention(*inputs(rng, shapes))
