@@ -56,6 +56,7 @@ std::string key_of(const KernelRequest& request, bool fast_math, const Cpu& cpu)
       key += ",";
     }
     for (bool swept : kernel.domain.swept) key += swept ? "-" : "|";
+    for (bool permuted : kernel.permuted) key += permuted ? "p" : "";
     key += print(kernel.body);
   };
   if (request.kernel->feeder != nullptr) add(*request.kernel->feeder, request.feeder_layouts);

@@ -39,7 +39,10 @@ class Extraction {
       if (!is_read(value)) mapping[static_cast<uint32_t>(value)] = copy(value, mapping, kernel.body);
     }
     std::vector<Value> results;
-    for (Value output : outputs_) results.push_back(mapping.at(static_cast<uint32_t>(output)));
+    for (Value output : outputs_) {
+      results.push_back(mapping.at(static_cast<uint32_t>(output)));
+      kernel.permuted.push_back(group.permuted.count(output) != 0);
+    }
     kernel.body.set_outputs(std::move(results));
     kernel.outputs = outputs_;
     kernel.name = joined_names(op_names(kernel.body));
@@ -79,7 +82,7 @@ class Extraction {
       return !is_read(value) && sweeps(state_.graph[value]);
     });
     const bool all_full = std::all_of(outputs_.begin(), outputs_.end(), [&](Value output) {
-      return is_full(domain, state_.graph.type_of(output).shape);
+      return group.permuted.count(output) != 0 || is_full(domain, state_.graph.type_of(output).shape);
     });
     if (!domain.has_sweep && all_full) domain.swept.assign(domain.extents.size(), false);
     domain.has_sweep = domain.has_sweep || !all_full;

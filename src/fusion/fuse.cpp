@@ -152,6 +152,7 @@ class Fuser {
     Group& group = state_.groups[static_cast<size_t>(group_id)];
     group.domain = joining.domain;
     group.members.push_back(value);
+    if (joining.is_permuted) group.permuted.insert(value);
     group.recomputed.insert(joining.recomputed.begin(), joining.recomputed.end());
     group.arrays.insert(joining.arrays.begin(), joining.arrays.end());
     group.cost += joining.cost;
@@ -176,6 +177,7 @@ class Fuser {
     target.members.insert(target.members.end(), source.members.begin(), source.members.end());
     target.recomputed.insert(source.recomputed.begin(), source.recomputed.end());
     target.arrays.insert(source.arrays.begin(), source.arrays.end());
+    target.permuted.insert(source.permuted.begin(), source.permuted.end());
     if (source.product) {
       target.product = source.product;
       target.columns = source.columns;
@@ -199,7 +201,8 @@ class Fuser {
 Value stored_value(const Graph& graph, Value output) {
   Value value = output;
   while (graph[value].op == Op::reshape) value = graph[value].inputs[0];
-  return is_computed(graph[value]) ? value : output;
+  const bool is_turned = graph[value].op == Op::transpose && is_computed(graph[graph[value].inputs[0]]);
+  return is_turned || is_computed(graph[value]) ? value : output;
 }
 
 FusionResult fuse(const Graph& graph, const FusionOptions& options) { return Fuser(graph, options).run(); }

@@ -19,9 +19,10 @@ struct Group {
   Domain domain;
   std::vector<Value> members;
   std::set<Value>
-      recomputed;          ///< values of other groups (or members read at other points) it computes itself
-  std::set<Value> arrays;  ///< values it reads from memory
-  double cost = 0;         ///< scalar_cost of everything in it
+      recomputed;            ///< values of other groups (or members read at other points) it computes itself
+  std::set<Value> arrays;    ///< values it reads from memory
+  double cost = 0;           ///< scalar_cost of everything in it
+  std::set<Value> permuted;  ///< members that are transposes of others, see FusedKernel::permuted
   std::optional<Value> product;  ///< the dot among its members; there is one at most
   size_t columns = 0;            ///< how many of the last axes of the domain are columns of the product
   int first_reader = INT_MAX;    ///< lowest order among the groups that read its members

@@ -69,6 +69,11 @@ std::vector<bool> swept_axes(const Node& node, const Shape& operand) {
   return swept;
 }
 
+Value stored_element(const FusedKernel& kernel, size_t i) {
+  const Value output = kernel.body.outputs()[i];
+  return i < kernel.permuted.size() && kernel.permuted[i] ? kernel.body[output].inputs[0] : output;
+}
+
 std::vector<std::string> op_names(const Graph& body) {
   constexpr std::string_view kReducePrefix = "reduce_";
   std::vector<std::string> names;

@@ -55,11 +55,17 @@ struct FusedKernel {
   std::vector<Value> inputs;   ///< of the whole graph, one per parameter of the body
   std::vector<Value> outputs;  ///< of the whole graph, one per output of the body
   Domain domain;
+  /// Outputs (by position) that are transposes of a value computed at every point: stored where the transpose
+  /// has the element, without a loop over the result.
+  std::vector<bool> permuted;
   std::optional<Value> product;  ///< the one dot, of the body; see fusion/product.h
   size_t columns = 0;            ///< with a product: how many of the last axes of the domain are its columns
   /// Runs before it on each block of rows; its one output is the first operand of the product.
   std::shared_ptr<const FusedKernel> feeder;
 };
+
+/// The value of the body that output `i` stores an element of at every point (or row) of the domain.
+Value stored_element(const FusedKernel& kernel, size_t i);
 
 /// Names of the computing ops of a kernel's body, in order: {"mul", "add", "max", "sum"}.
 std::vector<std::string> op_names(const Graph& body);

@@ -94,10 +94,22 @@ class Examination {
       joining_.sweep = -1;
       return true;
     }
+    if (is_transpose_of_member(node)) {
+      joining_.is_permuted = true;
+      return true;
+    }
     if (is_full(joining_.domain, node.type.shape)) return true;
     refuse("it iterates over " + to_string(node.type.shape) + ", the kernel over " +
            to_string(joining_.domain.extents));
     return false;
+  }
+
+  /// Blocks of a product are stored in any order of their axes.
+  bool is_transpose_of_member(const Node& node) const {
+    if (node.op != Op::transpose || !group_.product) return false;
+    const ValueState& operand = state_[node.inputs[0]];
+    return is_inside(operand.group) && !operand.is_row &&
+           is_full(joining_.domain, graph_.type_of(node.inputs[0]).shape);
   }
 
   void start() {
@@ -111,6 +123,8 @@ class Examination {
       need(node.inputs[0], full_index(joining_.domain, graph_.type_of(node.inputs[0]).shape));
     } else if (is_computed(node)) {
       expand(value_, {home_index(joining_.domain, node.type.shape, joining_.is_row)});
+    } else if (joining_.is_permuted) {
+      need(node.inputs[0], full_index(joining_.domain, graph_.type_of(node.inputs[0]).shape));
     } else {
       need(value_, home_index(joining_.domain, node.type.shape, joining_.is_row));
     }

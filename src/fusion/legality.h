@@ -13,6 +13,7 @@ namespace tokamak {
 struct Joining {
   std::string refusal;
   bool is_row = false;
+  bool is_permuted = false;  ///< it stores a member's elements in another order
   int sweep = 0;
   Domain domain;                    ///< the group's, with the sweep the operation adds
   std::vector<Value> recomputed;    ///< values to compute again inside the group

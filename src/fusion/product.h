@@ -59,7 +59,7 @@ ProductShape product_shape(const Graph& graph, Value dot);
 /// What a kernel does with its product: the same outputs, made from a first parameter that is the product,
 /// and from the inputs that it still needs.
 struct Epilogue {
-  FusedKernel kernel;             ///< the first parameter is the product: [batch, rows, columns] of product_dtype
+  FusedKernel kernel;  ///< the first parameter is the product: [batch, rows, columns] of product_dtype
   std::vector<size_t> positions;  ///< which inputs of the whole kernel the other parameters are
   bool nothing_to_do = false;     ///< the product is the only output as it is
 };

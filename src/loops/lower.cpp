@@ -92,14 +92,14 @@ class Lowering {
   }
 
   bool is_row_output(size_t i) const {
-    return !domain_.has_sweep || is_row(domain_, body_.type_of(body_.outputs()[i]).shape);
+    return !domain_.has_sweep || is_row(domain_, body_.type_of(stored_element(fused_, i)).shape);
   }
   std::vector<Index> row_or_full_index(size_t i) const {
-    const Shape& shape = body_.type_of(body_.outputs()[i]).shape;
+    const Shape& shape = body_.type_of(stored_element(fused_, i)).shape;
     return domain_.has_sweep ? row_index(domain_, shape) : full_index(domain_, shape);
   }
   /// The sweep in which a full output is complete.
-  int output_sweep(size_t i) const { return sweeps_.of[index_of(body_.outputs()[i])]; }
+  int output_sweep(size_t i) const { return sweeps_.of[index_of(stored_element(fused_, i))]; }
   bool has_outputs_in(int sweep) const {
     for (size_t i = 0; i < body_.outputs().size(); ++i) {
       if (!is_row_output(i) && output_sweep(i) >= sweep) return true;
@@ -109,7 +109,13 @@ class Lowering {
 
   void store_output(size_t i, const std::vector<Index>& at) {
     const auto buffer = static_cast<BufferId>(body_.parameters().size() + i);
-    builder_.store(buffer, at, evaluator_.evaluate(body_.outputs()[i], at));
+    const Value element = stored_element(fused_, i);
+    std::vector<Index> to = at;
+    if (element != body_.outputs()[i]) {
+      const Ints& permutation = body_[body_.outputs()[i]].attributes.ints(Attr::permutation);
+      for (size_t axis = 0; axis < to.size(); ++axis) to[axis] = at[static_cast<size_t>(permutation[axis])];
+    }
+    builder_.store(buffer, to, evaluator_.evaluate(element, at));
   }
 
   void lower_sweep(int sweep) {
@@ -135,7 +141,7 @@ class Lowering {
     }
     for (size_t i = 0; i < body_.outputs().size(); ++i) {
       if (is_row_output(i) || output_sweep(i) != sweep) continue;
-      store_output(i, full_index(domain_, body_.type_of(body_.outputs()[i]).shape));
+      store_output(i, full_index(domain_, body_.type_of(stored_element(fused_, i)).shape));
     }
     evaluator_.finish_sweep();
     for (size_t i = 0; i < swept.size(); ++i) builder_.close();
