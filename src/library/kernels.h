@@ -27,7 +27,8 @@ struct MultiplyTask {
   int64_t columns;
   int64_t k;
   int64_t k_block;    ///< elements of k summed before they are added to C
-  int64_t row_block;  ///< rows walked over before the next panel of B; a multiple of the panel
+  int64_t row_block;  ///< rows and columns of C that are finished together; multiples of their panels
+  int64_t column_block;
   void* c;
   int64_t row_stride;     ///< bytes
   int64_t column_stride;  ///< bytes; anything but the size of an element goes through a buffer

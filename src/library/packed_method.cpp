@@ -14,6 +14,9 @@ constexpr int64_t kCacheLine = 64;
 
 int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
+/// At least one panel of that many lines.
+int64_t whole_panels(int64_t lines, int64_t panel) { return std::max(panel, lines / panel * panel); }
+
 const ProductKernels& kernels_for(ProductType type, const Cpu& cpu) {
   const LevelKernels& level = cpu.avx512 && cpu.vector_bytes >= 64            ? kKernelsX86_64V4
                               : cpu.fma && cpu.f16c && cpu.vector_bytes >= 32 ? kKernelsX86_64V3
@@ -21,11 +24,11 @@ const ProductKernels& kernels_for(ProductType type, const Cpu& cpu) {
   return level.types[static_cast<size_t>(type)];
 }
 
-/// How much of k is summed at once: a panel of B should stay in the first cache while the rows pass by. It
+/// How much of k is summed at once: as many as fit into the first cache with a panel of B. It
 /// depends on nothing that may differ between two blocks of a product.
 int64_t k_block_for(int64_t k, const ProductKernels& kernels, const Cpu& cpu) {
   const int64_t row_bytes = int64_t{kernels.columns} * kernels.element_bytes;
-  const int64_t most = std::clamp<int64_t>(cpu.l1_bytes * 3 / 4 / row_bytes, 64, 1024);
+  const int64_t most = std::clamp<int64_t>(cpu.l1_bytes / row_bytes, 64, 1024);
   const int64_t blocks = std::max<int64_t>(1, (k + most - 1) / most);
   return round_up(std::max<int64_t>(1, (k + blocks - 1) / blocks), 4);
 }
@@ -41,8 +44,9 @@ class PackedMethod final : public ProductMethod {
         k_block_(k_block_for(k, kernels, cpu)),
         rows_{layout(kernels.rows)},
         columns_{layout(kernels.columns)} {
-    const int64_t row_bytes = k_block_ * kernels.element_bytes;
-    row_block_ = std::max<int64_t>(kernels.rows, cpu.l2_bytes / 2 / row_bytes / kernels.rows * kernels.rows);
+    const int64_t share = cpu.l2_bytes * 3 / 8;  // of A, and as much of C
+    row_block_ = whole_panels(share / (k_block_ * kernels.element_bytes), kernels.rows);
+    column_block_ = whole_panels(share / (row_block_ * kernels.element_bytes), kernels.columns);
   }
 
   int64_t a_panel() const override { return a_layout().lines; }
@@ -70,6 +74,7 @@ class PackedMethod final : public ProductMethod {
                       .k = k_,
                       .k_block = k_block_,
                       .row_block = row_block_,
+                      .column_block = column_block_,
                       .c = c,
                       .row_stride = row_stride,
                       .column_stride = kernels_.element_bytes};
@@ -105,6 +110,7 @@ class PackedMethod final : public ProductMethod {
   bool swapped_;
   int64_t k_block_;
   int64_t row_block_;
+  int64_t column_block_;
   PanelLayout rows_;  ///< what the loops call rows
   PanelLayout columns_;
 };
