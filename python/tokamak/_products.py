@@ -160,15 +160,27 @@ def window(x: Any, size: Ints, axis: Ints | None = None, stride: Ints = 1, dilat
 
 @_compiled("size", "axis", "stride", "dilation")
 def _window(
-    x: Any, size: tuple[int, ...], axis: tuple[int, ...] | None, stride: tuple[int, ...], dilation: tuple[int, ...]
+    x: Any,
+    size: tuple[int, ...],
+    axis: tuple[int, ...] | None,
+    stride: tuple[int, ...],
+    dilation: tuple[int, ...],
 ) -> Any:
     array = operand(x)
     axes = [axis_of(array, i) for i in (range(array.ndim) if axis is None else axis)]
-    return _native.window(array, axes, *(one * len(axes) if len(one) == 1 else one for one in (size, stride, dilation)))
+    return _native.window(
+        array, axes, *(one * len(axes) if len(one) == 1 else one for one in (size, stride, dilation))
+    )
 
 
 def conv(
-    x: Any, w: Any, stride: Ints = 1, padding: Padding = 0, dilation: Ints = 1, groups: int = 1, bias: Any = None
+    x: Any,
+    w: Any,
+    stride: Ints = 1,
+    padding: Padding = 0,
+    dilation: Ints = 1,
+    groups: int = 1,
+    bias: Any = None,
 ) -> Any:
     """Convolution (without flipping the kernel) of x [N, C, spatial...] with w [O, C / groups, kernel...], for one to
     three spatial axes.
@@ -176,7 +188,15 @@ def conv(
     `padding` is a number, one for each axis, a (low, high) for each axis, "valid" (none) or "same" (the result has
     ceil(extent / stride) elements; what does not halve goes behind).
     """
-    return _conv(x, w, bias, _ints("stride of conv", stride), _pairs("conv", padding), _ints("dilation of conv", dilation), groups)
+    return _conv(
+        x,
+        w,
+        bias,
+        _ints("stride of conv", stride),
+        _pairs("conv", padding),
+        _ints("dilation of conv", dilation),
+        groups,
+    )
 
 
 @_compiled("stride", "padding", "dilation", "groups")
@@ -218,7 +238,11 @@ def max_pool(x: Any, size: Ints, stride: Ints | None = None, padding: Padding = 
     """The greatest element of every window of x [N, C, spatial...]; windows are `size` apart unless `stride` says so."""
     steps = () if stride is None else _ints("stride of max_pool", stride)
     return _max_pool(
-        x, _ints("size of max_pool", size), steps, _pairs("max_pool", padding), _ints("dilation of max_pool", dilation)
+        x,
+        _ints("size of max_pool", size),
+        steps,
+        _pairs("max_pool", padding),
+        _ints("dilation of max_pool", dilation),
     )
 
 
@@ -238,7 +262,12 @@ def avg_pool(
     """The mean of every window of x [N, C, spatial...]. Padding counts as zeros, or with count_include_pad=False not at
     all. The mean of integers is float64."""
     steps = () if stride is None else _ints("stride of avg_pool", stride)
-    lists = _ints("size of avg_pool", size), steps, _pairs("avg_pool", padding), _ints("dilation of avg_pool", dilation)
+    lists = (
+        _ints("size of avg_pool", size),
+        steps,
+        _pairs("avg_pool", padding),
+        _ints("dilation of avg_pool", dilation),
+    )
     return _avg_pool(x, *lists, bool(count_include_pad))
 
 
@@ -259,7 +288,9 @@ def _optional(value: Any) -> Any:
 def batch_norm(x: Any, mean: Any, var: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     """(x - mean) / sqrt(var + eps) * weight + bias for each channel (axis 1), with statistics that are given: batch norm
     in inference. What depends on the statistics only has one element for each channel."""
-    return _native.batch_norm(operand(x), operand(mean), operand(var), _optional(weight), _optional(bias), eps)
+    return _native.batch_norm(
+        operand(x), operand(mean), operand(var), _optional(weight), _optional(bias), eps
+    )
 
 
 @_compiled("causal", "scale")

@@ -7,7 +7,11 @@ import pytest
 
 import tokamak as tk
 
-SHAPES = [((4, 8), (4, 8), (4, 8)), ((2, 3, 5, 8), (2, 3, 7, 8), (2, 3, 7, 6)), ((3, 1, 8), (3, 9, 8), (3, 9, 2))]
+SHAPES = [
+    ((4, 8), (4, 8), (4, 8)),
+    ((2, 3, 5, 8), (2, 3, 7, 8), (2, 3, 7, 6)),
+    ((3, 1, 8), (3, 9, 8), (3, 9, 2)),
+]
 
 
 def softmax(s):
@@ -57,7 +61,16 @@ def in_log_space(q, k, v):
     return np.exp(s - tk.logsumexp(s, axis=-1, keepdims=True)) @ v
 
 
-WAYS = [by_matmul, by_transpose, by_einsum, scaled_first, divided_last, with_softmax, in_log_space, tk.attention]
+WAYS = [
+    by_matmul,
+    by_transpose,
+    by_einsum,
+    scaled_first,
+    divided_last,
+    with_softmax,
+    in_log_space,
+    tk.attention,
+]
 
 
 def inputs(rng, shapes, dtype=np.float32):
@@ -132,7 +145,12 @@ def test_options(rng):
     bias = rng.standard_normal((5, 7)).astype(np.float32)
     some = rng.random((2, 1, 5, 7)) < 0.7
     some[..., 0] = True
-    for options in ({"scale": 0.5}, {"mask": bias}, {"mask": some}, {"mask": some, "causal": True, "scale": 2.0}):
+    for options in (
+        {"scale": 0.5},
+        {"mask": bias},
+        {"mask": some},
+        {"mask": some, "causal": True, "scale": 2.0},
+    ):
         want = reference(q, k, v, **options)
         np.testing.assert_allclose(tk.attention(q, k, v, **options), want, rtol=1e-5, atol=1e-5)
         arrays = [tk.asarray(x) for x in (q, k, v)]
@@ -153,7 +171,14 @@ def test_float16(rng):
 
 
 @pytest.mark.parametrize(
-    "shapes", [((4, 8), (4, 7), (4, 8)), ((4, 8), (5, 8), (4, 8)), ((8,), (4, 8), (4, 8)), ((2, 4, 8), (3, 4, 8), (4, 8))], ids=str
+    "shapes",
+    [
+        ((4, 8), (4, 7), (4, 8)),
+        ((4, 8), (5, 8), (4, 8)),
+        ((8,), (4, 8), (4, 8)),
+        ((2, 4, 8), (3, 4, 8), (4, 8)),
+    ],
+    ids=str,
 )
 def test_errors(shapes, rng):
     with pytest.raises(tk.UserValueError, match="test_attention.py"):

@@ -233,7 +233,12 @@ def test_float16_is_summed_wide():
 
 def test_empty_contractions_are_zeros():
     a, b = np.ones((3, 0), np.float32), np.ones((0, 4), np.float32)
-    for function in (np.matmul, np.dot, lambda x, y: np.einsum("ij,jk", x, y), lambda x, y: np.tensordot(x, y, 1)):
+    for function in (
+        np.matmul,
+        np.dot,
+        lambda x, y: np.einsum("ij,jk", x, y),
+        lambda x, y: np.tensordot(x, y, 1),
+    ):
         np.testing.assert_array_equal(tk.jit(function)(a, b), np.zeros((3, 4), np.float32))
     assert tk.dot(np.ones(0), np.ones(0)) == 0.0
 
@@ -268,7 +273,13 @@ def test_results_come_in_order(rng):
 ERRORS = [
     (lambda x, y: x @ y, (2, 3), (2, 3), ValueError, "axis 1 of the first is 3, axis 0 of the second is 2"),
     (lambda x, y: x @ y, (2, 3), (), ValueError, "matmul"),
-    (lambda x, y: x @ y, (3, 2, 2), (2, 2, 2), ValueError, "axis 0 of the first is 3, axis 0 of the second is 2"),
+    (
+        lambda x, y: x @ y,
+        (3, 2, 2),
+        (2, 2, 2),
+        ValueError,
+        "axis 0 of the first is 3, axis 0 of the second is 2",
+    ),
     (lambda x, y: x @ y, (2, 1), (3, 2), ValueError, "matmul"),
     (np.dot, (2, 3), (2, 3), ValueError, "dot"),
     (np.dot, (2, 1), (3,), ValueError, "dot"),

@@ -36,7 +36,12 @@ def reference_windows(x, kernel, stride, padding, dilation, value=0):
     padded = np.pad(x, around, constant_values=value)
     reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
     windows = sliding_window_view(padded, reach, axis=tuple(range(2, 2 + rank)))
-    index = [slice(None), slice(None), *[slice(None, None, s) for s in stride], *[slice(None, None, d) for d in dilation]]
+    index = [
+        slice(None),
+        slice(None),
+        *[slice(None, None, s) for s in stride],
+        *[slice(None, None, d) for d in dilation],
+    ]
     return windows[tuple(index)]
 
 
@@ -57,12 +62,18 @@ def reference_conv_transpose(x, w, stride=1, padding=0, output_padding=0, dilati
     stride, dilation, behind = each(stride, rank), each(dilation, rank), each(output_padding, rank)
     cut = [(p, p) if np.ndim(p) == 0 else tuple(p) for p in each(padding, rank)]
     kernel = w.shape[2:]
-    full = [(n - 1) * s + (k - 1) * d + 1 + o for n, s, k, d, o in zip(x.shape[2:], stride, kernel, dilation, behind, strict=True)]
+    full = [
+        (n - 1) * s + (k - 1) * d + 1 + o
+        for n, s, k, d, o in zip(x.shape[2:], stride, kernel, dilation, behind, strict=True)
+    ]
     outputs = w.shape[1] * groups
     made = np.zeros((x.shape[0], outputs, *full), np.result_type(x, w))
     per_group = x.shape[1] // groups
     for place in itertools.product(*[range(k) for k in kernel]):
-        at = tuple(slice(i * d, i * d + (n - 1) * s + 1, s) for i, d, n, s in zip(place, dilation, x.shape[2:], stride, strict=True))
+        at = tuple(
+            slice(i * d, i * d + (n - 1) * s + 1, s)
+            for i, d, n, s in zip(place, dilation, x.shape[2:], stride, strict=True)
+        )
         for g in range(groups):
             channels = slice(g * per_group, (g + 1) * per_group)
             term = np.tensordot(x[:, channels], w[(channels, slice(None), *place)], ((1,), (0,)))
@@ -116,7 +127,9 @@ def test_conv(x, w, options, rng):
 
 @pytest.mark.parametrize("dtypes", ["ee", "dd", "fd", "bb", "bf", "??"])
 def test_conv_dtypes(dtypes, rng):
-    x, w = (rng.integers(0, 2, s).astype(d) for s, d in zip([(2, 3, 6, 7), (4, 3, 3, 2)], dtypes, strict=True))
+    x, w = (
+        rng.integers(0, 2, s).astype(d) for s, d in zip([(2, 3, 6, 7), (4, 3, 3, 2)], dtypes, strict=True)
+    )
     got, want = tk.conv(x, w, padding=1), reference_conv(x, w, padding=1)
     assert_products(got, want, want)
 
@@ -178,7 +191,9 @@ TRANSPOSED = [
 def test_conv_transpose(x, w, options, rng):
     for dtype in (np.float32, np.int16):
         check_products(
-            lambda a, b: conv_transpose(a, b, **options), small_array(rng, x, dtype), small_array(rng, w, dtype)
+            lambda a, b: conv_transpose(a, b, **options),
+            small_array(rng, x, dtype),
+            small_array(rng, w, dtype),
         )
 
 
@@ -198,7 +213,9 @@ def lowest(dtype):
 
 
 def reference_max_pool(x, size, stride=None, padding=0, dilation=1):
-    windows = reference_windows(x, size, size if stride is None else stride, padding, dilation, lowest(x.dtype))
+    windows = reference_windows(
+        x, size, size if stride is None else stride, padding, dilation, lowest(x.dtype)
+    )
     return windows.max(axis=tuple(range(-(x.ndim - 2), 0)))
 
 
@@ -249,7 +266,9 @@ def test_max_pool_special_values():
 
 def test_half_precision(rng):
     x = np.full((1, 1, 64, 64), 40.0, np.float16)
-    np.testing.assert_array_equal(tk.avg_pool(x, 64), np.full((1, 1, 1, 1), 40.0, np.float16))  # the sum is beyond f16
+    np.testing.assert_array_equal(
+        tk.avg_pool(x, 64), np.full((1, 1, 1, 1), 40.0, np.float16)
+    )  # the sum is beyond f16
 
 
 def test_window(rng):
@@ -343,11 +362,18 @@ def test_batch_norm(rng):
     want = plain * weight[column] + bias[column]
     np.testing.assert_allclose(tk.batch_norm(x, mean, var, weight, bias), want, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(tk.batch_norm(x, mean, var), plain, rtol=1e-4, atol=1e-4)
-    np.testing.assert_allclose(tk.jit(lambda x: tk.batch_norm(x, mean, var, bias=bias))(x), plain + bias[column], rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(
+        tk.jit(lambda x: tk.batch_norm(x, mean, var, bias=bias))(x),
+        plain + bias[column],
+        rtol=1e-4,
+        atol=1e-4,
+    )
     half = tk.batch_norm(x.astype(np.float16), mean, var, weight, bias)
     assert half.dtype == np.float16
     np.testing.assert_allclose(half, want, rtol=2e-2, atol=2e-2)
-    np.testing.assert_allclose(tk.batch_norm(x[:, :, 0, 0], mean, var), plain[:, :, 0, 0], rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(
+        tk.batch_norm(x[:, :, 0, 0], mean, var), plain[:, :, 0, 0], rtol=1e-4, atol=1e-4
+    )
     with pytest.raises(tk.UserValueError, match="channels"):
         tk.batch_norm(x, mean[:4], var)
     with pytest.raises(tk.UserValueError, match="axis 1"):

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 import tokamak as tk
 from support import assert_products, check_products, small_array
 
-EXTENTS = dict(zip("abcdefghijklmnopqrstuvwxyzABZ", [2, 3, 4, 5, 2, 3, 6, 4, 3, 4, 5, 2, 3, 4] * 3, strict=False))
+EXTENTS = dict(
+    zip("abcdefghijklmnopqrstuvwxyzABZ", [2, 3, 4, 5, 2, 3, 6, 4, 3, 4, 5, 2, 3, 4] * 3, strict=False)
+)
 
 SUBSCRIPTS = [
     # one operand: transposes, sums, diagonals
@@ -101,7 +103,9 @@ def check_einsum(subscripts, arrays):
 @pytest.mark.parametrize("subscripts", SUBSCRIPTS)
 def test_subscripts(subscripts, rng):
     for dtype in (np.float32, np.int16):
-        check_einsum(subscripts, [np.asarray(small_array(rng, shape, dtype)) for shape in shapes_of(subscripts)])
+        check_einsum(
+            subscripts, [np.asarray(small_array(rng, shape, dtype)) for shape in shapes_of(subscripts)]
+        )
 
 
 @pytest.mark.parametrize(("subscripts", "shapes"), ELLIPSES + STRETCHED + EMPTY)
@@ -176,7 +180,9 @@ def test_random(case, seed):
     rng = np.random.default_rng(seed)
     arrays = [np.asarray(small_array(rng, shape, np.int32)) for shape in shapes]
     want = np.einsum(subscripts, *arrays)
-    assert_products(np.einsum(subscripts, *[tk.asarray(a) for a in arrays]), want, None, f"{subscripts} {shapes}")
+    assert_products(
+        np.einsum(subscripts, *[tk.asarray(a) for a in arrays]), want, None, f"{subscripts} {shapes}"
+    )
 
 
 @settings(max_examples=25)

@@ -53,7 +53,10 @@ def _vectors(name: str, subscripts: str) -> Callable[[Any, Any], Any]:
         extents = [x.shape[term.index(summed) - len(term)] for x, term in zip(arrays, terms, strict=True)]
         if extents[0] != extents[1]:
             types = " and ".join(x._type_text for x in arrays)
-            fail(UserValueError, f"np.{name}: {types} do not match: the summed axes are {extents[0]} and {extents[1]}")
+            fail(
+                UserValueError,
+                f"np.{name}: {types} do not match: the summed axes are {extents[0]} and {extents[1]}",
+            )
         return _native.einsum(subscripts, arrays)
 
     return function
@@ -78,10 +81,12 @@ def call_gufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: di
     dtype = options.pop("dtype", None)
     axis = options.pop("axis", None)
     for name, value in options.items():
-        if value not in (None, True, "K", "same_kind") and name in ("axes", "keepdims", "casting", "order", "subok"):
-            unsupported(f"{what} with {name}=", "move the axes with np.moveaxis, and use astype")
         if name not in ("axes", "keepdims", "casting", "order", "subok"):
             fail(UserTypeError, f"{what} takes no argument {name!r}")
+        if value not in (None, "K", "same_kind") and not (
+            name == "subok" or (name == "keepdims" and not value)
+        ):
+            unsupported(f"{what} with {name}=", "move the axes with np.moveaxis, and use astype")
     x1, x2 = (operand(x) for x in inputs)
     if axis is not None:
         if ufunc is not getattr(np, "vecdot", None):
@@ -139,8 +144,8 @@ def tensordot_axes(axes: Any) -> tuple[list[int], list[int]]:
     if not np.iterable(axes):
         count = operator.index(axes)
         return list(range(-count, 0)), list(range(count))
-    first, second = axes
-    return tuple([operator.index(i) for i in (one if np.iterable(one) else [one])] for one in (first, second))
+    first, second = ([operator.index(i) for i in (one if np.iterable(one) else [one])] for one in axes)
+    return first, second
 
 
 @implements(np.tensordot)
@@ -220,7 +225,9 @@ def einsum_arguments(arguments: Sequence[Any]) -> tuple[str, list[Any]]:
 
 
 @implements(np.einsum)
-def einsum(*operands: Any, optimize: Any = False, dtype: Any = None, order: str = "K", casting: Any = "safe") -> Any:
+def einsum(
+    *operands: Any, optimize: Any = False, dtype: Any = None, order: str = "K", casting: Any = "safe"
+) -> Any:
     subscripts, arrays = einsum_arguments(operands)
     if order not in ("K", "C", "A"):
         unsupported(f"np.einsum with order={order!r}", "transpose the result instead")
@@ -250,7 +257,10 @@ def sliding_window_view(
     given = range(array.ndim) if axis is None else axis if np.iterable(axis) else (axis,)
     axes = [axis_of(array, i) for i in given]
     if len(axes) != len(sizes):
-        fail(UserValueError, f"{what}: a window of {len(sizes)} axes for {len(axes)} axes of {array._type_text}")
+        fail(
+            UserValueError,
+            f"{what}: a window of {len(sizes)} axes for {len(axes)} axes of {array._type_text}",
+        )
     shape = list(array.shape)
     for i, size in zip(axes, sizes, strict=True):
         shape[i] -= size - 1
