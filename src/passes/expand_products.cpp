@@ -21,6 +21,10 @@ bool is_worth_expanding(const Shape& lhs, const Shape& rhs, const DotAxes& axes)
   return batch >= kMany && std::max({rows, columns, depth}) <= kTiny;
 }
 
+DotAxes axes_of_dot(const Graph& graph, const Node& dot) {
+  return dot_axes(dot.attributes, graph.type_of(dot.inputs[0]).rank(), graph.type_of(dot.inputs[1]).rank());
+}
+
 class Expansion {
  public:
   Expansion(Graph& made, const Node& node, const DotAxes& axes) : made_(made), node_(node), axes_(axes) {}
@@ -75,19 +79,64 @@ class Expansion {
   const DotAxes& axes_;
 };
 
+/// Whether a transpose of a dot's result only swaps what comes from the one operand and what from the other.
+bool swaps_operands(const Node& transpose, const Node& dot, const DotAxes& axes) {
+  const size_t batch = axes.lhs_batch.size();
+  const size_t rows = axes.lhs_free.size();
+  const size_t columns = axes.rhs_free.size();
+  Ints swapped(static_cast<size_t>(dot.type.rank()));
+  for (size_t i = 0; i < swapped.size(); ++i) {
+    const size_t from = i < batch ? i : i < batch + columns ? i + rows : i - columns;
+    swapped[i] = static_cast<int64_t>(from);
+  }
+  return rows > 0 && columns > 0 && transpose.attributes.ints(Attr::permutation) == swapped;
+}
+
+class Orientation {
+ public:
+  explicit Orientation(const Graph& graph) : graph_(graph), readers_(graph.size(), 0) {
+    for (const Node& node : graph.nodes()) {
+      for (Value input : node.inputs) ++readers_[index_of(input)];
+    }
+    for (Value output : graph.outputs()) ++readers_[index_of(output)];
+  }
+
+  /// The dot that a transpose can become by taking its operands in the other order.
+  const Node* swapped_dot(const Node& node) const {
+    if (node.op != Op::transpose || readers_[index_of(node.inputs[0])] != 1) return nullptr;
+    const Node& dot = graph_[node.inputs[0]];
+    if (dot.op != Op::dot) return nullptr;
+    const DotAxes axes = axes_of_dot(graph_, dot);
+    return swaps_operands(node, dot, axes) ? &dot : nullptr;
+  }
+
+ private:
+  const Graph& graph_;
+  std::vector<int> readers_;
+};
+
 }  // namespace
 
 Graph expand_products(const Graph& graph) {
   GraphRewriter rewriter(graph);
+  const Orientation orientation(graph);
   for (size_t i = 0; i < graph.size(); ++i) {
     const auto value = static_cast<Value>(i);
     const Node& node = graph[value];
+    if (const Node* dot = orientation.swapped_dot(node)) {
+      const Attributes& old = dot->attributes;
+      Attributes swapped{{Attr::lhs_batch, old.ints(Attr::rhs_batch)},
+                         {Attr::rhs_batch, old.ints(Attr::lhs_batch)},
+                         {Attr::lhs_contract, old.ints(Attr::rhs_contract)},
+                         {Attr::rhs_contract, old.ints(Attr::lhs_contract)}};
+      rewriter.map(value, rewriter.graph().add(Op::dot, {rewriter(dot->inputs[1]), rewriter(dot->inputs[0])},
+                                               std::move(swapped), dot->where));
+      continue;
+    }
     if (node.op == Op::dot) {
-      const Shape& lhs = graph.type_of(node.inputs[0]).shape;
-      const Shape& rhs = graph.type_of(node.inputs[1]).shape;
-      const DotAxes axes =
-          dot_axes(node.attributes, static_cast<int64_t>(lhs.size()), static_cast<int64_t>(rhs.size()));
-      if (is_worth_expanding(lhs, rhs, axes)) {
+      const DotAxes axes = axes_of_dot(graph, node);
+      if (is_worth_expanding(graph.type_of(node.inputs[0]).shape, graph.type_of(node.inputs[1]).shape,
+                             axes)) {
         Expansion expansion(rewriter.graph(), node, axes);
         rewriter.map(value, expansion.run(rewriter(node.inputs[0]), rewriter(node.inputs[1])));
         continue;
