@@ -142,12 +142,10 @@ class Assembly {
     for (size_t i = 0; i < stage.inputs.size(); ++i) {
       const Value input = kernel.inputs[stage.inputs[i]];
       const bool is_operand = stage.inputs[i] == stage.lhs.input || stage.inputs[i] == stage.rhs.input;
-      bool is_fed = false;
-      if (kernel.feeder != nullptr) {
-        const auto& before = kernel.feeder->inputs;
-        is_fed = std::find(before.begin(), before.end(), input) != before.end();
-      }
-      if (!is_operand && !is_fed) found.emplace_back(input, static_cast<BufferId>(i + 1));
+      const std::vector<Value> before =
+          kernel.feeder == nullptr ? std::vector<Value>{} : values_read(*kernel.feeder);
+      const bool is_read_before = std::find(before.begin(), before.end(), input) != before.end();
+      if (!is_operand && !is_read_before) found.emplace_back(input, static_cast<BufferId>(i + 1));
     }
     return found;
   }
@@ -178,10 +176,8 @@ class Assembly {
     }
   }
 
-  /// The kernel that a stage is of: the feeder or the kernel itself.
   const FusedKernel& stage_kernel(size_t step, size_t stage) const {
-    const FusedKernel& kernel = kernels_[step];
-    return kernel.feeder != nullptr && stage == 0 ? *kernel.feeder : kernel;
+    return *stages_of(kernels_[step])[stage];
   }
 
   static BlockOperand block_operand(const CompiledOperand& from) {
@@ -281,7 +277,7 @@ class Assembly {
     step.block = std::move(block);
     for (Value input : values_read(kernel)) step.bytes_read += graph_.type_of(input).bytes();
     for (Value output : kernel.outputs) step.bytes_written += graph_.type_of(output).bytes();
-    step.flops = count_flops(kernel.body) + (kernel.feeder == nullptr ? 0 : count_flops(kernel.feeder->body));
+    step.flops = count_flops(kernel);
     const int64_t blocks =
         product.batch * ((product.rows + product.block_rows - 1) / product.block_rows) *
         ((product.stages.back().columns + product.block_columns - 1) / product.block_columns);

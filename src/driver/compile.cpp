@@ -45,10 +45,10 @@ Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const
   // code. Meanwhile the memory of large results is made ready.
   std::vector<KernelRequest> requests;
   for (const FusedKernel& kernel : fusion.kernels) {
-    std::vector<Layout> feeder_layouts;
-    if (kernel.feeder != nullptr) feeder_layouts = input_layouts(optimized, *kernel.feeder, layouts);
-    requests.push_back({&kernel, input_layouts(optimized, kernel, layouts), std::move(feeder_layouts),
-                        options.donated.empty()});
+    std::vector<std::vector<Layout>> by_stage;
+    for (const FusedKernel* stage : stages_of(kernel))
+      by_stage.push_back(input_layouts(optimized, *stage, layouts));
+    requests.push_back({&kernel, std::move(by_stage), options.donated.empty()});
   }
   const auto kernels = [&] {
     const PagePreparation while_compiling(new_results(optimized, options));

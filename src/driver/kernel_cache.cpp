@@ -59,15 +59,15 @@ std::string key_of(const KernelRequest& request, bool fast_math, const Cpu& cpu)
     for (bool permuted : kernel.permuted) key += permuted ? "p" : "";
     key += print(kernel.body);
   };
-  if (request.kernel->feeder != nullptr) add(*request.kernel->feeder, request.feeder_layouts);
-  add(*request.kernel, request.layouts);
+  const std::vector<const FusedKernel*> stages = stages_of(*request.kernel);
+  for (size_t i = 0; i < stages.size(); ++i) add(*stages[i], request.layouts[i]);
   return key;
 }
 
 std::shared_ptr<const CompiledKernel> compile_with_product(const KernelRequest& request, bool fast_math,
                                                            const Cpu& cpu) {
-  auto product = std::make_shared<CompiledProduct>(compile_product(
-      *request.kernel, request.layouts, request.feeder_layouts, fast_math, request.own_outputs, cpu));
+  auto product = std::make_shared<CompiledProduct>(
+      compile_product(*request.kernel, request.layouts, fast_math, request.own_outputs, cpu));
   auto compiled = std::make_shared<CompiledKernel>();
   const CompiledStage& last = product->stages.back();
   compiled->code = last.code;
@@ -86,7 +86,7 @@ std::shared_ptr<const CompiledKernel> compile_one(const KernelRequest& request, 
                                                   const Cpu& cpu) {
   ProfileScope profile(ProfileCategory::compile, request.kernel->name);
   if (request.kernel->product) return compile_with_product(request, fast_math, cpu);
-  ScheduledKernel scheduled = schedule_kernel(*request.kernel, request.layouts, cpu, request.own_outputs);
+  ScheduledKernel scheduled = schedule_kernel(*request.kernel, request.layouts[0], cpu, request.own_outputs);
   scheduled.loops.relaxed_math = fast_math;
   if (verification_enabled()) verify(scheduled.loops);
   auto compiled = std::make_shared<CompiledKernel>();

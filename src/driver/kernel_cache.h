@@ -22,12 +22,11 @@ struct CompiledKernel {
   std::shared_ptr<const CompiledProduct> product;
 };
 
-/// One kernel to compile, with the layouts of its inputs.
+/// One kernel to compile.
 struct KernelRequest {
   const FusedKernel* kernel;
-  std::vector<Layout> layouts;
-  std::vector<Layout> feeder_layouts;
-  bool own_outputs;  ///< no output takes over the memory of an argument
+  std::vector<std::vector<Layout>> layouts;  ///< of the inputs of each stage
+  bool own_outputs;                          ///< no output takes over the memory of an argument
 };
 
 /// Compiles kernels, several at a time; equal ones once, and none that is still in use somewhere in the

@@ -20,11 +20,10 @@ Layout block_layout() {
 
 class Compilation {
  public:
-  Compilation(const FusedKernel& kernel, const std::vector<Layout>& layouts,
-              const std::vector<Layout>& feeder_layouts, bool fast_math, bool own_outputs, const Cpu& cpu)
+  Compilation(const FusedKernel& kernel, const std::vector<std::vector<Layout>>& layouts, bool fast_math,
+              bool own_outputs, const Cpu& cpu)
       : kernel_(kernel),
         layouts_(layouts),
-        feeder_layouts_(feeder_layouts),
         fast_math_(fast_math),
         own_outputs_(own_outputs),
         cpu_(cpu),
@@ -33,34 +32,35 @@ class Compilation {
   CompiledProduct run() {
     result_.batch = shape_.batch;
     result_.rows = shape_.rows;
-    if (kernel_.feeder != nullptr) add_feeder(*kernel_.feeder);
+    const std::vector<const FusedKernel*> stages = stages_of(kernel_);
+    for (size_t i = 0; i + 1 < stages.size(); ++i) add_feeder(*stages[i], layouts_[i]);
     CompiledStage stage = product_stage(kernel_);
-    stage.lhs.is_fed = kernel_.feeder != nullptr;
     choose_blocks(stage);
     const Epilogue epilogue = epilogue_of(kernel_);
-    if (!epilogue.nothing_to_do) add_code(stage, epilogue, layouts_);
+    if (!epilogue.nothing_to_do) add_code(stage, epilogue, layouts_.back(), true);
     align_columns(stage);
-    for (CompiledStage& before : result_.stages) decide_packing(before, before.columns);
-    decide_packing(stage, result_.block_columns);
     result_.stages.push_back(std::move(stage));
+    for (CompiledStage& one : result_.stages)
+      decide_packing(one, &one == &result_.stages.back() ? result_.block_columns : one.columns);
     for (const CompiledStage& one : result_.stages) describe(one);
     estimate();
     return std::move(result_);
   }
 
  private:
-  void add_feeder(const FusedKernel& feeder) {
+  void add_feeder(const FusedKernel& feeder, const std::vector<Layout>& layouts) {
     CompiledStage stage;
+    const TensorType& type = feeder.body.type_of(feeder.body.outputs()[0]);
     if (feeder.product) {
       stage = product_stage(feeder);
-      add_code(stage, epilogue_of(feeder), feeder_layouts_);
+      add_code(stage, epilogue_of(feeder), layouts, false);
     } else {
-      stage.columns = shape_.depth;
+      stage.columns = type.elements() / (shape_.batch * shape_.rows);
       stage.inputs.resize(feeder.inputs.size());
       std::iota(stage.inputs.begin(), stage.inputs.end(), size_t{0});
-      finish_code(stage, schedule_block_kernel(feeder, feeder_layouts_, cpu_, INT64_MAX, true));
+      finish_code(stage, schedule_block_kernel(feeder, layouts, cpu_, INT64_MAX, true));
     }
-    stage.result = feeder.body.type_of(feeder.body.outputs()[0]);
+    stage.result = type;
     result_.stages.push_back(std::move(stage));
   }
 
@@ -71,6 +71,7 @@ class Compilation {
     stage.depth = shape.depth;
     stage.sums = product_dtype(kernel.body[*kernel.product].type.dtype);
     stage.lhs = operand(kernel, 0, shape.rows, shape.batch);
+    stage.lhs.is_fed = kernel.feeder != nullptr;
     stage.rhs = operand(kernel, 1, shape.columns, shape.batch);
     stage.method =
         choose_product_method(product_type(stage.sums), shape.rows, shape.columns, shape.depth, cpu_);
@@ -105,8 +106,8 @@ class Compilation {
     const int64_t cache = cpu_.l2_bytes / 2;
     const bool whole = kernel_.domain.has_sweep || kernel_.feeder != nullptr;
     int64_t row_bytes = shape_.depth * element;
-    if (kernel_.feeder != nullptr)
-      row_bytes += shape_.depth * static_cast<int64_t>(size_of(result_.stages[0].result.dtype));
+    for (const CompiledStage& before : result_.stages)
+      row_bytes += before.columns * static_cast<int64_t>(size_of(before.result.dtype));
     if (kernel_.domain.has_sweep) row_bytes += shape_.columns * element;
     int64_t rows = std::clamp(round_down(cache / std::max<int64_t>(row_bytes, 1), panel), panel, 32 * panel);
     const int64_t wanted = 4 * threads;
@@ -146,11 +147,11 @@ class Compilation {
     result_.block_columns = std::min(round_up(result_.block_columns, unit), shape_.columns);
   }
 
-  void add_code(CompiledStage& stage, const Epilogue& epilogue, const std::vector<Layout>& all) {
+  void add_code(CompiledStage& stage, const Epilogue& epilogue, const std::vector<Layout>& all,
+                bool is_last) {
     std::vector<Layout> layouts{block_layout()};
     for (size_t position : epilogue.positions) layouts.push_back(all[position]);
     stage.inputs = epilogue.positions;
-    const bool is_last = &all == &layouts_;
     finish_code(stage,
                 schedule_block_kernel(epilogue.kernel, layouts, cpu_,
                                       is_last ? result_.block_columns : INT64_MAX, own_outputs_ && is_last));
@@ -207,8 +208,7 @@ class Compilation {
   }
 
   const FusedKernel& kernel_;
-  const std::vector<Layout>& layouts_;
-  const std::vector<Layout>& feeder_layouts_;
+  const std::vector<std::vector<Layout>>& layouts_;
   const bool fast_math_;
   const bool own_outputs_;
   const Cpu& cpu_;
@@ -218,10 +218,9 @@ class Compilation {
 
 }  // namespace
 
-CompiledProduct compile_product(const FusedKernel& kernel, const std::vector<Layout>& layouts,
-                                const std::vector<Layout>& feeder_layouts, bool fast_math, bool own_outputs,
-                                const Cpu& cpu) {
-  return Compilation(kernel, layouts, feeder_layouts, fast_math, own_outputs, cpu).run();
+CompiledProduct compile_product(const FusedKernel& kernel, const std::vector<std::vector<Layout>>& layouts,
+                                bool fast_math, bool own_outputs, const Cpu& cpu) {
+  return Compilation(kernel, layouts, fast_math, own_outputs, cpu).run();
 }
 
 }  // namespace tokamak

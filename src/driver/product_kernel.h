@@ -51,9 +51,8 @@ struct CompiledProduct {
   std::string decisions;
 };
 
-/// `layouts` are those of the kernel's inputs, `feeder_layouts` those of its feeder's.
-CompiledProduct compile_product(const FusedKernel& kernel, const std::vector<Layout>& layouts,
-                                const std::vector<Layout>& feeder_layouts, bool fast_math, bool own_outputs,
-                                const Cpu& cpu);
+/// `layouts` are those of the inputs of each stage.
+CompiledProduct compile_product(const FusedKernel& kernel, const std::vector<std::vector<Layout>>& layouts,
+                                bool fast_math, bool own_outputs, const Cpu& cpu);
 
 }  // namespace tokamak

@@ -104,13 +104,13 @@ std::shared_ptr<const Explanation> explain(const Journey& journey) {
     KernelReport report;
     report.name = fused.name;
     report.ops = op_names(fused);
-    if (fused.feeder != nullptr) report.graph = print(fused.feeder->body, kForPeople) + "\n";
-    report.graph += print(fused.body, kForPeople);
+    for (const FusedKernel* stage : stages_of(fused))
+      report.graph += (report.graph.empty() ? "" : "\n") + print(stage->body, kForPeople);
     report.loops = compiled.product != nullptr ? compiled.product->description : print(*compiled.loops);
     report.schedule = compiled.decisions;
     for (Value input : values_read(fused)) report.bytes_read += journey.optimized.type_of(input).bytes();
     for (Value output : fused.outputs) report.bytes_written += journey.optimized.type_of(output).bytes();
-    report.flops = count_flops(fused.body) + (fused.feeder == nullptr ? 0 : count_flops(fused.feeder->body));
+    report.flops = count_flops(fused);
     report.lines = lines_of(fused.body);
     report.code = std::make_shared<const ReportedCode>(ReportedCode{compiled.loops, journey.cpu});
     explanation->kernels_.push_back(std::move(report));

@@ -38,6 +38,7 @@ class Fuser {
       if (!is_computed(graph[root]) && state_[root].group < 0) place(root);
     }
     result_.kernels = extract_kernels(state_, roots);
+    report_refusals();
     if (state_.options.fuse) chain_products(graph, result_.kernels, state_.options.l2_bytes);
     return std::move(result_);
   }
@@ -71,7 +72,7 @@ class Fuser {
     // A refusal matters when something now goes through memory that would not have.
     for (const auto& [group, reason] : refusals) {
       for (Value stored : joining.stored) {
-        if (state_[stored].group == group) record_refusal(stored, value, reason);
+        if (state_[stored].group == group) refusals_.push_back({stored, value, reason});
       }
     }
     join(value, static_cast<int>(state_.groups.size()) - 1, joining);
@@ -95,14 +96,24 @@ class Fuser {
     return columns;
   }
 
-  void record_refusal(Value read, Value reader, const std::string& reason) {
-    const std::string producer(name_of(state_.graph[read].op));
-    const std::string consumer(name_of(state_.graph[reader].op));
-    const auto [known, is_new] = refusals_.try_emplace({producer, consumer, reason}, result_.refused.size());
-    if (is_new) {
-      result_.refused.push_back({producer, consumer, reason});
-    } else {
-      ++result_.refused[known->second].times;
+  /// Those that matter: some kernel does compute the reader.
+  void report_refusals() {
+    std::set<int> made;
+    for (const FusedKernel& kernel : result_.kernels) {
+      for (Value output : kernel.outputs) made.insert(state_[output].group);
+    }
+    std::map<std::tuple<std::string, std::string, std::string>, size_t> known;  // where each is in the result
+    for (const Refusal& refusal : refusals_) {
+      if (made.count(state_[refusal.reader].group) == 0) continue;
+      const std::string producer(name_of(state_.graph[refusal.read].op));
+      const std::string consumer(name_of(state_.graph[refusal.reader].op));
+      const auto [place, is_new] =
+          known.try_emplace({producer, consumer, refusal.reason}, result_.refused.size());
+      if (is_new) {
+        result_.refused.push_back({producer, consumer, refusal.reason});
+      } else {
+        ++result_.refused[place->second].times;
+      }
     }
   }
 
@@ -192,8 +203,12 @@ class Fuser {
 
   Groups state_;
   FusionResult result_;
-  std::map<std::tuple<std::string, std::string, std::string>, size_t>
-      refusals_;  ///< where each is in the result
+  struct Refusal {
+    Value read;
+    Value reader;
+    std::string reason;
+  };
+  std::vector<Refusal> refusals_;
 };
 
 }  // namespace

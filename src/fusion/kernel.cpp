@@ -87,10 +87,19 @@ std::vector<std::string> op_names(const Graph& body) {
   return names;
 }
 
+std::vector<const FusedKernel*> stages_of(const FusedKernel& kernel) {
+  std::vector<const FusedKernel*> stages;
+  for (const FusedKernel* stage = &kernel; stage != nullptr; stage = stage->feeder.get())
+    stages.push_back(stage);
+  std::reverse(stages.begin(), stages.end());
+  return stages;
+}
+
 std::vector<std::string> op_names(const FusedKernel& kernel) {
   std::vector<std::string> names;
-  if (kernel.feeder != nullptr) names = op_names(*kernel.feeder);
-  for (std::string& name : op_names(kernel.body)) names.push_back(std::move(name));
+  for (const FusedKernel* stage : stages_of(kernel)) {
+    for (std::string& name : op_names(stage->body)) names.push_back(std::move(name));
+  }
   return names;
 }
 
@@ -101,6 +110,12 @@ std::string joined_names(const std::vector<std::string>& names) {
   for (size_t i = 0; i < std::min(names.size(), kMaxNames); ++i) joined += (i == 0 ? "" : "_") + names[i];
   if (names.size() > kMaxNames) joined += "_and_" + std::to_string(names.size() - kMaxNames) + "_more";
   return joined;
+}
+
+double count_flops(const FusedKernel& kernel) {
+  double flops = 0;
+  for (const FusedKernel* stage : stages_of(kernel)) flops += count_flops(stage->body);
+  return flops;
 }
 
 double count_flops(const Graph& body) {

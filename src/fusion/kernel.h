@@ -64,12 +64,15 @@ struct FusedKernel {
   std::shared_ptr<const FusedKernel> feeder;
 };
 
+/// The kernel and what runs before it on each block of rows, in the order of running.
+std::vector<const FusedKernel*> stages_of(const FusedKernel& kernel);
+
 /// The value of the body that output `i` stores an element of at every point (or row) of the domain.
 Value stored_element(const FusedKernel& kernel, size_t i);
 
 /// Names of the computing ops of a kernel's body, in order: {"mul", "add", "max", "sum"}.
 std::vector<std::string> op_names(const Graph& body);
-/// The same with those of its feeder before.
+/// The same for all stages of a kernel.
 std::vector<std::string> op_names(const FusedKernel& kernel);
 
 /// "mul_add_max_sum" for those names; long lists are cut.
@@ -77,5 +80,6 @@ std::string joined_names(const std::vector<std::string>& names);
 
 /// Operations on elements that the body stands for, each op of an element counted as one.
 double count_flops(const Graph& body);
+double count_flops(const FusedKernel& kernel);
 
 }  // namespace tokamak

@@ -353,7 +353,7 @@ class Chaining {
       return std::nullopt;
     const FusedKernel& feeder = kernels_[writer->second];
     const Shape& shape = kernel.body.type_of(lhs.array).shape;
-    if (feeder.outputs.size() != 1 || feeder.feeder != nullptr || !is_plain(lhs, shape)) return std::nullopt;
+    if (feeder.outputs.size() != 1 || !is_plain(lhs, shape)) return std::nullopt;
     columns_ = 0;
     int64_t rows = 1;
     for (const OperandRead::Axis& axis : lhs.contracted) columns_ += axis.extent != 1 ? 1 : 0;
@@ -365,10 +365,10 @@ class Chaining {
       const ProductShape own = product_shape(kernel.body, *kernel.product);
       if (of_feeder.batch != own.batch || of_feeder.rows != own.rows) return std::nullopt;
     }
-    return fits(feeder, shape, rows) ? std::optional(writer->second) : std::nullopt;
+    return fits(feeder, shape, rows, kernel.domain.has_sweep) ? std::optional(writer->second) : std::nullopt;
   }
 
-  bool fits(const FusedKernel& feeder, const Shape& shape, int64_t rows) const {
+  bool fits(const FusedKernel& feeder, const Shape& shape, int64_t rows, bool needs_whole_rows) const {
     if (!is_full(feeder.domain, shape)) return false;
     const std::vector<bool>& swept = feeder.domain.swept;
     const auto first = static_cast<size_t>(std::find(swept.begin(), swept.end(), true) - swept.begin());
@@ -383,7 +383,7 @@ class Chaining {
     // Rows of a product that are only mapped to others are as well kept in memory: the next product then
     // reads its own weights once, not once a block.
     if (feeder.product && (feeder.columns != columns_ || !feeder.domain.has_sweep)) return false;
-    if (!feeder.product && rows < kRowsWorthChaining) return false;
+    if (!feeder.product && rows < kRowsWorthChaining && !needs_whole_rows) return false;
     int64_t row_bytes = 8;
     for (size_t axis = shape.size() - std::min(columns_, shape.size()); axis < shape.size(); ++axis)
       row_bytes *= shape[axis];
@@ -435,11 +435,14 @@ class Chaining {
 }  // namespace
 
 std::vector<Value> values_read(const FusedKernel& kernel) {
-  if (kernel.feeder == nullptr) return kernel.inputs;
-  std::vector<Value> values = kernel.feeder->inputs;
-  for (Value input : kernel.inputs) {
-    const bool is_fed = input == kernel.feeder->outputs[0];
-    if (!is_fed && std::find(values.begin(), values.end(), input) == values.end()) values.push_back(input);
+  std::vector<Value> values;
+  std::optional<Value> fed;
+  for (const FusedKernel* stage : stages_of(kernel)) {
+    for (Value input : stage->inputs) {
+      if (input != fed && std::find(values.begin(), values.end(), input) == values.end())
+        values.push_back(input);
+    }
+    fed = stage->outputs[0];
   }
   return values;
 }

@@ -65,7 +65,7 @@ struct Epilogue {
 };
 Epilogue epilogue_of(const FusedKernel& kernel);
 
-/// The values a kernel reads from memory, its feeder's included.
+/// The values a kernel reads from memory in any of its stages.
 std::vector<Value> values_read(const FusedKernel& kernel);
 
 /// Lets a kernel that makes the rows of a product's first operand run with it, block by block, so that they
