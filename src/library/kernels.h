@@ -50,6 +50,20 @@ struct RunStep {
   bool whole;  ///< one run that fills the panel, all of it there
 };
 
+/// A panel of runs of lines `line_stride` bytes apart: `steps` of k, and all of them again `repeats` times,
+/// each `repeat_stride` bytes further on in memory and `packed_stride` in the panel.
+struct RunTask {
+  const LineRun* runs;
+  int run_count;
+  int64_t line_stride;
+  const RunStep* steps;
+  int64_t step_count;
+  int64_t repeats;
+  int64_t repeat_stride;
+  int64_t packed_stride;
+  int64_t offset;
+};
+
 /// Packs panels of P lines: element k of line j goes to packed[k * P + j].
 struct PackKernels {
   /// Neighbouring lines are neighbours in memory: `count` steps of k, `stride` bytes apart, for several
@@ -62,9 +76,8 @@ struct PackKernels {
   /// Nothing is next to anything.
   void (*gather)(const unsigned char* const* lines, int valid, int64_t count, int64_t stride,
                  unsigned char* packed);
-  /// Runs of lines `line_stride` bytes apart, parts of which may be missing.
-  void (*copy_runs)(const LineRun* runs, int run_count, int64_t line_stride, const RunStep* steps,
-                    int64_t count, int64_t offset, unsigned char* packed);
+  /// Runs of lines, parts of which may be missing.
+  void (*copy_runs)(const RunTask& task, unsigned char* packed);
 };
 
 /// How elements lie in memory, as far as packing cares: b32 and b64 are integers of either sign.

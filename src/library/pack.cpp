@@ -18,6 +18,12 @@ constexpr int64_t kPanelsSideBySide = 4;
 /// Steps of k whose bounds are worked out together.
 constexpr int64_t kMaxSteps = 128;
 
+/// Steps along the last axis of k that are worth a call each time the axis is walked over.
+constexpr int64_t kLongRun = 16;
+
+/// Steps that are enough to be gone through repeatedly.
+constexpr int64_t kEnoughSteps = 6;
+
 /// Where the lines of one panel are.
 struct PanelLines {
   int count = 0;                             ///< the others of the panel are zeros
@@ -44,6 +50,7 @@ struct Lanes {
       low = std::max(low, -value);
       high = std::min(high, extent - value);
     } else if (along > 1) {
+      if (value >= 0 && value + along * (high - 1) < extent) return;  // mostly, and spares divisions
       if (value < 0) low = std::max(low, (-value + along - 1) / along);
       high = value >= extent ? low : std::min(high, (extent - value + along - 1) / along);
     } else {
@@ -70,6 +77,7 @@ class PanelPacker {
     line_stride_ = lines.count == 0 ? 0 : lines.stride[lines.count - 1];
     lines_are_neighbours_ = lines.count > 0 && line_stride_ == size;
     steps_are_neighbours_ = k_stride_ == size;
+    k_runs_are_long_ = k_inner_ >= kLongRun || k.count <= 1;
     for (int b = 0; b < view.bounds; ++b) {
       along_[b] = lines.count == 0 ? 0 : lines.coefficient[b][lines.count - 1];
       if (k.count > 0 && k.coefficient[b][k.count - 1] != 0) inner_k_is_bounded_ = true;
@@ -82,7 +90,7 @@ class PanelPacker {
     walk_.seek(first * layout_.lines);
     for (int64_t panel = first; panel < last;) {
       const int64_t whole = std::min(lines_are_neighbours_ ? walk_.left() / layout_.lines : 0, last - panel);
-      if (whole > 0 && view_.bounds == 0) {
+      if (whole > 0 && view_.bounds == 0 && k_runs_are_long_) {
         copy(std::min(whole, kPanelsSideBySide), packed);
         panel += std::min(whole, kPanelsSideBySide);
         packed += std::min(whole, kPanelsSideBySide) * layout_.panel_bytes;
@@ -157,15 +165,16 @@ class PanelPacker {
 
   void pack_lines(unsigned char* packed) {
     const bool there = all_there();
-    if (there && lines_are_neighbours_ && lines_.runs[0].count == layout_.lines) {
+    if (there && lines_are_neighbours_ && lines_.runs[0].count == layout_.lines && k_runs_are_long_) {
       const unsigned char* data = lines_.data[0];
       over_k(std::max(k_depth_ - 1, 0), [&](const AxisWalk& k) {
         kernels_.copy(data + k.offset(), k_inner_, k_stride_, 1, layout_.panel_bytes, packed);
         packed += k_inner_ * row_bytes();
       });
-    } else if (steps_are_neighbours_ && !lines_are_neighbours_ && (there || !inner_k_is_bounded_)) {
+    } else if (steps_are_neighbours_ && !lines_are_neighbours_ && k_runs_are_long_ &&
+               (there || !inner_k_is_bounded_)) {
       transpose(there, packed);
-    } else if (there && !lines_are_neighbours_) {
+    } else if (there && !lines_are_neighbours_ && k_runs_are_long_ && line_stride_ != 2 * size_) {
       gather(packed);
     } else {
       copy_runs(there, packed);
@@ -206,28 +215,48 @@ class PanelPacker {
     });
   }
 
-  /// Runs of lines, in parts. What is there depends only on the inner axes of k, those from free_depth_ on:
-  /// it is worked out once for all steps of the outer ones.
+  /// The axes of k from which on steps are listed. What is there must depend on those only, so that it is
+  /// worked out once for all steps of the others.
+  int listed_from(bool there) const {
+    if (!there) return free_depth_;
+    int axis = std::max(k_depth_ - 1, 0);
+    for (int64_t steps = k_inner_; axis > 0 && steps < kEnoughSteps; steps *= view_.contracted.extent[axis])
+      --axis;
+    return axis;
+  }
+
+  /// Runs of lines, in parts. The axis before those listed is repeated, the ones before that walked over.
   void copy_runs(bool there, unsigned char* packed) const {
     const ViewAxes& k = view_.contracted;
-    const int outer_depth = there ? std::max(k_depth_ - 1, 0) : free_depth_;
+    const int listed = listed_from(there);
     int64_t inner = 1;
-    for (int axis = outer_depth; axis < k_depth_; ++axis) inner *= k.extent[axis];
+    for (int axis = listed; axis < k_depth_; ++axis) inner *= k.extent[axis];
     const int64_t most = std::min(kMaxSteps, inner);
+    const int64_t repeats = listed > 0 ? k.extent[listed - 1] : 1;
 
     RunStep steps[kMaxSteps];
     uint8_t lanes[2 * kMaxSteps * kMaxPanel];
+    RunTask task{.runs = lines_.runs,
+                 .run_count = lines_.run_count,
+                 .line_stride = line_stride_,
+                 .steps = steps,
+                 .step_count = 0,
+                 .repeats = repeats,
+                 .repeat_stride = listed > 0 ? k.stride[listed - 1] : 0,
+                 .packed_stride = inner * row_bytes(),
+                 .offset = 0};
     AxisWalk walk(k, k_depth_, view_.bounds);  // its outer positions stay 0
     for (int64_t first = 0; first < inner; first += most) {
-      const int64_t count = std::min(most, inner - first);
-      for (int64_t i = 0; i < count; ++i, walk.next()) {
+      task.step_count = std::min(most, inner - first);
+      for (int64_t i = 0; i < task.step_count; ++i, walk.next()) {
         uint8_t* low = lanes + 2 * i * lines_.run_count;
         steps[i] = find_step(walk, there, low, low + lines_.run_count);
       }
       unsigned char* to = packed + first * row_bytes();
-      over_k(outer_depth, [&](const AxisWalk& outer) {
-        kernels_.copy_runs(lines_.runs, lines_.run_count, line_stride_, steps, count, outer.offset(), to);
-        to += inner * row_bytes();
+      over_k(std::max(listed - 1, 0), [&](const AxisWalk& outer) {
+        task.offset = outer.offset();
+        kernels_.copy_runs(task, to);
+        to += repeats * task.packed_stride;
       });
     }
   }
@@ -258,6 +287,7 @@ class PanelPacker {
   int64_t line_stride_;  ///< along the last axis of lines
   bool lines_are_neighbours_;
   bool steps_are_neighbours_;
+  bool k_runs_are_long_;
   bool inner_k_is_bounded_ = false;
   int free_depth_;  ///< so many outer axes of k are in no bound
   int64_t along_[kMaxViewBounds];

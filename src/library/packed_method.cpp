@@ -125,8 +125,10 @@ int64_t waste(int64_t extent, int64_t panel) {
 std::unique_ptr<const ProductMethod> packed_method(ProductType type, int64_t rows, int64_t columns, int64_t k,
                                                    const Cpu& cpu) {
   const ProductKernels& kernels = kernels_for(type, cpu);
-  // Loops take any number of rows but whole registers of columns. Storing C transposed costs something too.
-  const bool swapped = waste(columns, kernels.columns) > waste(rows, kernels.columns) + 30;
+  // Loops take any number of rows but whole registers of columns. Swapped, storing a tile costs as much as
+  // some 25 steps of k, in percent of them all:
+  const int64_t storing = 3 + 2500 / std::clamp<int64_t>(k, 1, k_block_for(k, kernels, cpu));
+  const bool swapped = waste(columns, kernels.columns) > waste(rows, kernels.columns) + storing;
   return std::make_unique<PackedMethod>(kernels, k, cpu, swapped);
 }
 
