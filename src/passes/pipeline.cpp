@@ -10,6 +10,7 @@
 #include "passes/eliminate_dead.h"
 #include "passes/expand_products.h"
 #include "passes/fold_constants.h"
+#include "passes/fold_scales.h"
 #include "passes/simplify.h"
 
 namespace tokamak {
@@ -24,6 +25,9 @@ constexpr GraphPass kGraphPasses[] = {
      [](const Graph& graph, const PipelineOptions& options) {
        return fold_constants(graph, options.fused_multiply_add);
      }},
+    // After folding, which makes constants of the factors; before the next round folds them into the weights.
+    {"fold-scales", "make the factors of a product part of its constant weights",
+     [](const Graph& graph, const PipelineOptions&) { return fold_scales(graph); }},
     // Before the rest: what it writes has views and conversions to simplify.
     {"expand-products", "write products without a matrix on one side as sums",
      [](const Graph& graph, const PipelineOptions&) { return expand_products(graph); }},
