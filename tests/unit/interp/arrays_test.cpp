@@ -43,6 +43,54 @@ TEST(Views, EachOne) {
               scalar_tensor(DType::f32, 3.0));
 }
 
+TEST(Views, Window) {
+  const auto windows = [](const Tensor& x, Ints along, Ints sizes, Ints steps, Ints dilations) {
+    return run(Op::window, {x},
+               {{Attr::axes, std::move(along)},
+                {Attr::sizes, std::move(sizes)},
+                {Attr::steps, std::move(steps)},
+                {Attr::dilations, std::move(dilations)}});
+  };
+  const Tensor line = vector(DType::i32, {1, 2, 3, 4, 5});
+  expect_same(windows(line, {0}, {3}, {1}, {1}), tensor(DType::i32, {3, 3}, {1, 2, 3, 2, 3, 4, 3, 4, 5}));
+  expect_same(windows(line, {0}, {2}, {2}, {1}), tensor(DType::i32, {2, 2}, {1, 2, 3, 4}));
+  expect_same(windows(line, {0}, {2}, {1}, {3}), tensor(DType::i32, {2, 2}, {1, 4, 2, 5}));
+  expect_same(windows(matrix(), {1}, {2}, {1}, {1}), tensor(DType::i32, {2, 2, 2}, {1, 2, 2, 3, 4, 5, 5, 6}));
+  expect_same(windows(matrix(), {0, 1}, {2, 2}, {1, 1}, {1, 1}),
+              tensor(DType::i32, {1, 2, 2, 2}, {1, 2, 4, 5, 2, 3, 5, 6}));
+  expect_same(windows(tensor(DType::f32, {0, 3}, {}), {1}, {2}, {1}, {1}), tensor(DType::f32, {0, 2, 2}, {}));
+}
+
+TEST(Contractions, Dot) {
+  const auto dot = [](const Tensor& a, const Tensor& b, Ints contract_a, Ints contract_b, Ints batch_a = {},
+                      Ints batch_b = {}) {
+    return run(Op::dot, {a, b},
+               {{Attr::lhs_batch, std::move(batch_a)},
+                {Attr::rhs_batch, std::move(batch_b)},
+                {Attr::lhs_contract, std::move(contract_a)},
+                {Attr::rhs_contract, std::move(contract_b)}});
+  };
+  const Tensor x = matrix();  // [[1, 2, 3], [4, 5, 6]]
+  expect_same(dot(x, x, {1}, {1}), tensor(DType::i32, {2, 2}, {14, 32, 32, 77}));
+  expect_same(dot(x, x, {0}, {0}), tensor(DType::i32, {3, 3}, {17, 22, 27, 22, 29, 36, 27, 36, 45}));
+  expect_same(dot(x, vector(DType::i32, {1, 0, 2}), {1}, {0}), vector(DType::i32, {7, 16}));
+  expect_same(dot(x, x, {0, 1}, {0, 1}), scalar_tensor(DType::i32, int64_t{91}));
+  expect_same(dot(x, x, {1}, {1}, {0}, {0}), vector(DType::i32, {14, 77}));
+  expect_same(dot(x, x, {}, {}, {1, 0}, {1, 0}), tensor(DType::i32, {3, 2}, {1, 16, 4, 25, 9, 36}));
+  expect_same(dot(vector(DType::i8, {1, 2}), vector(DType::i8, {3, 4}), {}, {}),
+              tensor(DType::i8, {2, 2}, {3, 4, 6, 8}));
+  expect_same(dot(vector(DType::i8, {100, 100}), vector(DType::i8, {2, 1}), {0}, {0}),
+              scalar_tensor(DType::i8, int64_t{44}));  // 300 wraps
+  expect_same(dot(vector(DType::boolean, {1, 1}), vector(DType::boolean, {1, 1}), {0}, {0}),
+              scalar_tensor(DType::boolean, int64_t{1}));
+  expect_same(dot(vector(DType::boolean, {1, 0}), vector(DType::boolean, {0, 1}), {0}, {0}),
+              scalar_tensor(DType::boolean, int64_t{0}));
+  expect_same(dot(tensor(DType::f32, {2, 0}, {}), tensor(DType::f32, {0, 1}, {}), {1}, {0}),
+              tensor(DType::f32, {2, 1}, {0, 0}));
+  const Tensor ones = vector(DType::f16, std::vector<double>(4096, 1.0));
+  expect_same(dot(ones, ones, {0}, {0}), scalar_tensor(DType::f16, 4096.0));  // not summed in f16
+}
+
 TEST(Indexing, PadAndConcatenate) {
   expect_same(run(Op::pad, {vector(DType::i32, {1, 2, 3}), scalar_tensor(DType::i32, int64_t{9})},
                   {{Attr::low, Ints{1}}, {Attr::high, Ints{2}}, {Attr::interior, Ints{1}}}),

@@ -69,7 +69,8 @@ class Maker {
     const DType wanted = graph_.type_of(other).dtype;
     for (int attempt = 0; attempt < 8 && pick(0, 3) != 0; ++attempt) {
       const Value value = any_value();
-      if (graph_.type_of(value).dtype == wanted && graph_.type_of(value).elements() <= most_elements_) return value;
+      if (graph_.type_of(value).dtype == wanted && graph_.type_of(value).elements() <= most_elements_)
+        return value;
     }
     return constant(wanted, pick(0, 2) == 0 ? graph_.type_of(other).shape : Shape{});
   }
@@ -94,9 +95,36 @@ class Maker {
       add_view(op, any_value());
     } else if (family_of(op) == OpFamily::Index) {
       add_index(op, any_value());
+    } else if (family_of(op) == OpFamily::Contract) {
+      add_product(op, any_value());
     } else {
       add_reduction(op, any_value());
     }
+  }
+
+  /// Pairs of axes with equal extents are matched, or summed over, or left alone.
+  void add_product(Op op, Value lhs) {
+    const TensorType left = graph_.type_of(lhs);
+    if (left.elements() > most_elements_ || (options_.exact_only && is_float(left.dtype))) return;
+    const Value rhs = companion(lhs);
+    const Shape& right = graph_.type_of(rhs).shape;
+    Ints lists[4];  // batch and contracted axes of the first, and of the second
+    std::vector<bool> taken(right.size(), false);
+    for (size_t i = 0; i < left.shape.size(); ++i) {
+      const int kind = pick(0, 2);
+      for (size_t j = 0; j < right.size() && kind != 2; ++j) {
+        if (taken[j] || right[j] != left.shape[i]) continue;
+        lists[kind].push_back(static_cast<int64_t>(i));
+        lists[2 + kind].push_back(static_cast<int64_t>(j));
+        taken[j] = true;
+        break;
+      }
+    }
+    graph_.add(op, {lhs, rhs},
+               {{Attr::lhs_batch, lists[0]},
+                {Attr::rhs_batch, lists[2]},
+                {Attr::lhs_contract, lists[1]},
+                {Attr::rhs_contract, lists[3]}});
   }
 
   void add_elementwise(Op op) {
@@ -133,6 +161,18 @@ class Maker {
       graph_.add(op, {of}, {{Attr::permutation, permutation}});
     } else if (op == Op::reverse) {
       graph_.add(op, {of}, {{Attr::axes, some_axes(rank)}});
+    } else if (op == Op::window) {
+      if (graph_.type_of(of).elements() > most_elements_) return;
+      const Ints axes = some_axes(rank);
+      Ints sizes, steps, dilations;
+      for (size_t i = 0; i < axes.size(); ++i) {
+        sizes.push_back(pick(1, 3));
+        steps.push_back(pick(1, 2));
+        dilations.push_back(pick(1, 2));
+      }
+      graph_.add(
+          op, {of},
+          {{Attr::axes, axes}, {Attr::sizes, sizes}, {Attr::steps, steps}, {Attr::dilations, dilations}});
     } else {
       Ints starts, limits, steps;
       for (int64_t extent : from) {

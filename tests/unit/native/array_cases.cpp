@@ -19,7 +19,9 @@ struct Maker {
     // A long product stays in range even of one number many times.
     if (op == Op::reduce_prod && type.elements() > 200) range = {0.99, 1.01};
     // Overflow on the way and infinities of both signs would depend on the order of adding.
-    if (agreement_for(op, dtype) == Agreement::rounding) return plain_tensor(type, range, random);
+    const Agreement agreement = agreement_for(op, dtype);
+    if (agreement == Agreement::rounding || agreement == Agreement::products)
+      return plain_tensor(type, range, random);
     return mixed_tensor(type, range, random);
   }
   void add(const Shape& shape, Attributes attributes) { cases.push_back({op, {data(shape)}, attributes}); }
@@ -112,6 +114,34 @@ void reverse(Maker& m) {
                                            {{8}, {0}},     {{129}, {0}},   {{2, 3, 2, 3, 5}, {0, 2, 4}},
                                            {{4, 5}, {}}};
   for (const auto& [shape, axes] : shapes) m.add(shape, {{Attr::axes, axes}});
+}
+
+void window(Maker& m) {
+  struct Sliding {
+    Shape shape;
+    Ints axes, sizes, steps, dilations;
+  };
+  const Sliding kinds[] = {{{5, 37}, {1}, {3}, {1}, {1}},
+                           {{}, {}, {}, {}, {}},
+                           {{5, 3}, {}, {}, {}, {}},
+                           {{0, 5}, {1}, {2}, {1}, {1}},
+                           {{1}, {0}, {1}, {1}, {1}},
+                           {{37}, {0}, {1}, {1}, {1}},
+                           {{37}, {0}, {37}, {1}, {1}},
+                           {{37}, {0}, {4}, {3}, {2}},
+                           {{65}, {0}, {16}, {1}, {1}},
+                           {{65}, {0}, {2}, {40}, {40}},
+                           {{9, 17}, {0}, {3}, {2}, {1}},
+                           {{9, 17}, {0, 1}, {3, 4}, {2, 1}, {1, 3}},
+                           {{2, 3, 8, 9}, {2, 3}, {3, 3}, {1, 1}, {1, 1}},
+                           {{2, 3, 8, 9}, {2, 3}, {3, 2}, {2, 3}, {2, 1}},
+                           {{2, 2, 4, 3, 5}, {2, 3, 4}, {2, 1, 3}, {1, 2, 1}, {1, 1, 2}}};
+  for (const Sliding& k : kinds) {
+    m.add(k.shape, {{Attr::axes, k.axes},
+                    {Attr::sizes, k.sizes},
+                    {Attr::steps, k.steps},
+                    {Attr::dilations, k.dilations}});
+  }
 }
 
 void pad(Maker& m) {
@@ -317,6 +347,44 @@ void cumulative(Maker& m) {
   }
 }
 
+void dot(Maker& m) {
+  struct Product {
+    Shape lhs, rhs;
+    Ints lhs_batch, rhs_batch, lhs_contract, rhs_contract;
+  };
+  const Product kinds[] = {{{9, 17}, {17, 21}, {}, {}, {1}, {0}},
+                           {{3, 5, 17}, {3, 17, 7}, {0}, {0}, {2}, {1}},
+                           {{37}, {37}, {}, {}, {0}, {0}},
+                           {{}, {}, {}, {}, {}, {}},
+                           {{5}, {3}, {}, {}, {}, {}},
+                           {{5, 3}, {3, 5}, {0, 1}, {1, 0}, {}, {}},
+                           {{5, 37}, {37}, {}, {}, {1}, {0}},
+                           {{37}, {37, 5}, {}, {}, {0}, {0}},
+                           {{17, 9}, {17, 21}, {}, {}, {0}, {0}},
+                           {{9, 17}, {21, 17}, {}, {}, {1}, {1}},
+                           {{17, 9}, {21, 17}, {}, {}, {0}, {1}},
+                           {{1, 1}, {1, 1}, {}, {}, {1}, {0}},
+                           {{1, 65}, {65, 33}, {}, {}, {1}, {0}},
+                           {{33, 65}, {65, 1}, {}, {}, {1}, {0}},
+                           {{33, 1}, {1, 16}, {}, {}, {1}, {0}},
+                           {{4, 0}, {0, 5}, {}, {}, {1}, {0}},
+                           {{0, 4}, {4, 5}, {}, {}, {1}, {0}},
+                           {{0, 4, 3}, {0, 3, 5}, {0}, {0}, {2}, {1}},
+                           {{2, 3, 4, 5}, {4, 2, 6, 5}, {0}, {1}, {2, 3}, {0, 3}},
+                           {{2, 3, 4, 5}, {5, 3, 7}, {1}, {1}, {3}, {0}},
+                           {{4, 2, 7}, {7, 2, 4}, {1}, {1}, {0, 2}, {2, 0}},
+                           {{8, 4, 16}, {16, 5}, {}, {}, {2}, {0}},
+                           {{40, 8, 8}, {40, 8, 8}, {0}, {0}, {2}, {1}},
+                           {{64, 33}, {33, 64}, {}, {}, {1}, {0}},
+                           {{70, 300}, {300, 50}, {}, {}, {1}, {0}}};
+  for (const Product& k : kinds) {
+    m.add({m.data(k.lhs), m.data(k.rhs)}, {{Attr::lhs_batch, k.lhs_batch},
+                                           {Attr::rhs_batch, k.rhs_batch},
+                                           {Attr::lhs_contract, k.lhs_contract},
+                                           {Attr::rhs_contract, k.rhs_contract}});
+  }
+}
+
 struct Entry {
   Op op;
   void (*make)(Maker&);
@@ -327,6 +395,7 @@ constexpr Entry kMakers[] = {{Op::iota, iota},
                              {Op::transpose, transpose},
                              {Op::slice, slice},
                              {Op::reverse, reverse},
+                             {Op::window, window},
                              {Op::pad, pad},
                              {Op::concatenate, concatenate},
                              {Op::gather, gather},
@@ -344,7 +413,8 @@ constexpr Entry kMakers[] = {{Op::iota, iota},
                              {Op::cumsum, cumulative},
                              {Op::cumprod, cumulative},
                              {Op::cummax, cumulative},
-                             {Op::cummin, cumulative}};
+                             {Op::cummin, cumulative},
+                             {Op::dot, dot}};
 
 }  // namespace
 

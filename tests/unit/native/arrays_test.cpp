@@ -1,4 +1,5 @@
-// Every op that moves, indexes, reduces or accumulates: all its dtypes, shapes, attributes and layouts.
+// Every op that moves, indexes, reduces, accumulates or contracts: all its dtypes, shapes, attributes and
+// layouts.
 
 #include <gtest/gtest.h>
 
@@ -13,7 +14,8 @@ namespace {
 using enum Arrangement;
 
 std::vector<Op> ops_with_operands() {
-  return ops_of({OpFamily::View, OpFamily::Index, OpFamily::Reduce, OpFamily::Cumulative});
+  return ops_of(
+      {OpFamily::View, OpFamily::Index, OpFamily::Reduce, OpFamily::Cumulative, OpFamily::Contract});
 }
 
 std::vector<Op> array_ops() {

@@ -61,6 +61,43 @@ std::shared_ptr<const Program> program_for(const Graph& graph, const std::vector
   return latest;
 }
 
+Tensor absolute(const Tensor& x) {
+  Graph graph("abs");
+  graph.set_outputs({graph.add(Op::abs, {graph.add_parameter("x", x.type())})});
+  return interpret(graph, {x}, true)[0];
+}
+
+/// f16 and bf16 are summed in f32 and rounded once.
+double rounding_of(DType dtype) {
+  if (dtype == DType::f64) return std::numeric_limits<double>::epsilon();
+  return std::numeric_limits<float>::epsilon();
+}
+
+double last_rounding_of(DType dtype) {
+  if (dtype == DType::f16) return 0x1p-11;
+  return dtype == DType::bf16 ? 0x1p-8 : 0;
+}
+
+/// `exact` is the interpreter's result, which sums in f64.
+std::string compare_products(const Case& c, const Tensor& found, const Tensor& exact,
+                             const std::vector<Tensor>& operands) {
+  const Tensor magnitudes = interpret(graph_of(c), {absolute(operands[0]), absolute(operands[1])}, true)[0];
+  double length = 1;
+  for (int64_t axis : c.attributes.ints(Attr::lhs_contract))
+    length *= static_cast<double>(operands[0].type().shape[static_cast<size_t>(axis)]);
+  const DType dtype = found.type().dtype;
+  for (int64_t i = 0; i < found.type().elements(); ++i) {
+    const double want = element_as_double(exact, i);
+    const double bound = rounding_of(dtype) * (4 + length / 4) * element_as_double(magnitudes, i) +
+                         2 * last_rounding_of(dtype) * std::abs(want);
+    if (std::abs(element_as_double(found, i) - want) <= bound || same_element(found, exact, i, true))
+      continue;
+    return "element " + std::to_string(i) + " of " + to_string(found.type()) + " is " +
+           hexadecimal(found, i) + ", not " + hexadecimal(exact, i);
+  }
+  return {};
+}
+
 }  // namespace
 
 Graph graph_of(const Case& c) {
@@ -115,6 +152,7 @@ std::vector<Tensor> run(const Program& program, const std::vector<Arranged>& arg
 Agreement agreement_for(Op op, DType dtype) {
   if (!is_float(dtype)) return Agreement::bits;
   if (op == Op::reduce_max || op == Op::reduce_min) return Agreement::any_zero;
+  if (op == Op::dot) return Agreement::products;
   if (op == Op::reduce_sum || op == Op::reduce_prod) return Agreement::rounding;
   return Agreement::bits;
 }
@@ -140,9 +178,13 @@ std::string check(const Case& c, const std::vector<Arrangement>& arrangements) {
     const Tensor found = run(*program_for(graph, arguments), arguments)[0];
     const Agreement agreement =
         agreement_for(c.op, c.operands.empty() ? DType::i64 : c.operands[0].type().dtype);
-    wrong = agreement == Agreement::rounding
-                ? compare_fold(found, logical[0], c.op, c.attributes.ints(Attr::axes))
-                : compare(found, interpret(graph, logical, current_cpu().fma)[0], agreement);
+    if (agreement == Agreement::rounding) {
+      wrong = compare_fold(found, logical[0], c.op, c.attributes.ints(Attr::axes));
+    } else {
+      const Tensor expected = interpret(graph, logical, current_cpu().fma)[0];
+      wrong = agreement == Agreement::products ? compare_products(c, found, expected, logical)
+                                               : compare(found, expected, agreement);
+    }
   } catch (const Error& error) {
     wrong = error.what();
   }

@@ -33,6 +33,7 @@ Compiled compile_for(const Graph& graph, const std::vector<Arranged>& arguments,
 enum class Agreement : uint8_t {
   bits,      ///< every bit, but the payload of a NaN
   any_zero,  ///< +0 equals -0
+  products,  ///< sums of float products: within a few roundings of the sum of the absolute products
   rounding,  ///< float sums and products: as close to the exact result as a pairwise sum is bound to be
 };
 Agreement agreement_for(Op op, DType dtype);

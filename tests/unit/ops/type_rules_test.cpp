@@ -289,6 +289,78 @@ TEST(TypeRules, ReductionsAndCumulative) {
   });
 }
 
+TEST(TypeRules, Windows) {
+  const auto windows = [](Ints axes, Ints sizes, Ints steps, Ints dilations) -> Attributes {
+    return {{Attr::axes, std::move(axes)},
+            {Attr::sizes, std::move(sizes)},
+            {Attr::steps, std::move(steps)},
+            {Attr::dilations, std::move(dilations)}};
+  };
+  check({
+      {Op::window, {f32({5})}, windows({0}, {3}, {1}, {1}), "f32[3,3]"},
+      {Op::window, {f32({5})}, windows({0}, {5}, {1}, {1}), "f32[1,5]"},
+      {Op::window, {f32({5})}, windows({0}, {2}, {3}, {1}), "f32[2,2]"},
+      {Op::window, {f32({5})}, windows({0}, {2}, {1}, {4}), "f32[1,2]"},
+      {Op::window, {i32({2, 8, 9})}, windows({1, 2}, {3, 2}, {2, 3}, {1, 2}), "i32[2,3,3,3,2]"},
+      {Op::window, {boolean({0, 4})}, windows({1}, {4}, {1}, {1}), "bool[0,1,4]"},
+      {Op::window, {f32({3})}, windows({}, {}, {}, {}), "f32[3]"},
+      {Op::window,
+       {f32({5})},
+       windows({0}, {6}, {1}, {1}),
+       "window: a window of 6 elements does not fit into axis 0 of f32[5]"},
+      {Op::window,
+       {f32({5})},
+       windows({0}, {3}, {1}, {3}),
+       "window: a window of 3 elements, 3 apart, does not fit into axis 0 of f32[5]"},
+      {Op::window,
+       {f32({5})},
+       windows({0}, {2}, {1}, {kHuge}),
+       "window: a window of 2 elements, 4611686018427387904 apart, does not fit into axis 0 of f32[5]"},
+      {Op::window, {f32({5})}, windows({0}, {0}, {1}, {1}), "window: sizes must be positive, not [0]"},
+      {Op::window, {f32({5})}, windows({0}, {1}, {0}, {1}), "window: steps must be positive, not [0]"},
+      {Op::window, {f32({5})}, windows({0}, {1}, {1}, {-1}), "window: dilations must be positive, not [-1]"},
+      {Op::window, {f32({5})}, windows({0}, {1, 1}, {1}, {1}), "window: sizes has 2 entries for 1 axes"},
+      {Op::window, {f32({5})}, windows({1}, {1}, {1}, {1}), "window: axis 1 is out of range for f32[5]"},
+  });
+}
+
+TEST(TypeRules, Products) {
+  const auto dot = [](Ints lhs_batch, Ints rhs_batch, Ints lhs_contract, Ints rhs_contract) -> Attributes {
+    return {{Attr::lhs_batch, std::move(lhs_batch)},
+            {Attr::rhs_batch, std::move(rhs_batch)},
+            {Attr::lhs_contract, std::move(lhs_contract)},
+            {Attr::rhs_contract, std::move(rhs_contract)}};
+  };
+  check({
+      {Op::dot, {f32({3, 4}), f32({4, 5})}, dot({}, {}, {1}, {0}), "f32[3,5]"},
+      {Op::dot, {f32({8, 4, 16}), f32({8, 16, 5})}, dot({0}, {0}, {2}, {1}), "f32[8,4,5]"},
+      {Op::dot, {f32({2, 3, 4, 5}), f32({5, 3, 2, 7})}, dot({1, 0}, {1, 2}, {3}, {0}), "f32[3,2,4,7]"},
+      {Op::dot, {i32({3}), i32({3})}, dot({}, {}, {0}, {0}), "i32[]"},
+      {Op::dot, {boolean({3}), boolean({4})}, dot({}, {}, {}, {}), "bool[3,4]"},
+      {Op::dot, {f32({2, 0}), f32({0, 3})}, dot({}, {}, {1}, {0}), "f32[2,3]"},
+      {Op::dot,
+       {f32({3, 4}), f32({5, 6})},
+       dot({}, {}, {1}, {0}),
+       "dot: f32[3,4] and f32[5,6] do not match: contracted axis 1 of the first is 4, axis 0 of the second "
+       "is 5"},
+      {Op::dot,
+       {f32({3, 4}), f32({1, 4})},
+       dot({0}, {0}, {1}, {1}),
+       "dot: f32[3,4] and f32[1,4] do not match: batch axis 0 of the first is 3, axis 0 of the second is 1"},
+      {Op::dot,
+       {f32({3}), i32({3})},
+       dot({}, {}, {0}, {0}),
+       "dot: operands f32[3] and i32[3] have different dtypes"},
+      {Op::dot, {f32({3}), f32({3})}, dot({}, {}, {1}, {0}), "dot: axis 1 is out of range for f32[3]"},
+      {Op::dot, {f32({3}), f32({3})}, dot({}, {}, {0}, {-1}), "dot: axis -1 is out of range for f32[3]"},
+      {Op::dot, {f32({3}), f32({3})}, dot({0}, {0}, {0}, {0}), "dot: axis 0 of f32[3] is named twice"},
+      {Op::dot,
+       {f32({3, 3}), f32({3})},
+       dot({}, {}, {0, 1}, {0}),
+       "dot: 2 contracted axes of the first operand and 1 of the second do not pair up"},
+  });
+}
+
 TEST(TypeRules, ErrorsCarryLineAndKind) {
   const TensorType inputs[] = {f32({3}), i32({3})};
   try {
