@@ -1,0 +1,182 @@
+"""Programs around matrix products: how many kernels they become, and that those are right."""
+
+import numpy as np
+import pytest
+
+import tokamak as tk
+
+rng = np.random.default_rng(7)
+
+
+def r(*shape, dtype=np.float32):
+    return rng.standard_normal(shape).astype(dtype)
+
+
+def softmax(s):
+    e = np.exp(s - s.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def dense(x, w, b):
+    return np.maximum(x @ w + b, 0)
+
+
+def mlp(x, w1, b1, w2, b2):
+    return np.maximum(x @ w1 + b1, 0) @ w2 + b2
+
+
+def mlp_with_unused(x, w1, b1, w2, b2):
+    h = np.maximum(x @ w1 + b1, 0)
+    (h * 3) @ w2
+    return h @ w2 + b2
+
+
+def residual_block(x, w1, w2, *norms):
+    h = np.maximum(tk.batch_norm(tk.conv(x, w1, padding=1), *norms[:4]), 0)
+    return np.maximum(tk.batch_norm(tk.conv(h, w2, padding=1), *norms[4:]) + x, 0)
+
+
+def attention(q, k, v):
+    return softmax(q @ np.swapaxes(k, -1, -2) * 0.25) @ v
+
+
+def attention_added_mask(q, k, v, mask):
+    return softmax(q @ np.swapaxes(k, -1, -2) * 0.25 + mask) @ v
+
+
+def attention_where(q, k, v):
+    scores = q @ np.swapaxes(k, -1, -2) * 0.25
+    causal = np.tril(np.ones(scores.shape[-2:], bool))
+    return softmax(np.where(causal, scores, -np.inf)) @ v
+
+
+def attention_einsum(q, k, v):
+    return np.einsum("bhqk,bhkd->bhqd", softmax(np.einsum("bhqd,bhkd->bhqk", q, k) * 0.25), v)
+
+
+def attention_positions_first(q, k, v):
+    return np.einsum("bhqk,bkhd->bqhd", softmax(np.einsum("bqhd,bkhd->bhqk", q, k) * 0.25), v)
+
+
+def attention_scaled_query(q, k, v):
+    return softmax((q * np.float32(0.25)) @ np.swapaxes(k, -1, -2)) @ v
+
+
+def attention_2d(q, k, v):
+    return softmax(q @ k.T * 0.25) @ v
+
+
+def layer_norm_after(x, w):
+    y = x @ w
+    return (y - y.mean(axis=-1, keepdims=True)) / np.sqrt(y.var(axis=-1, keepdims=True) + 1e-5)
+
+
+def scaled_operand(x, w):
+    return (x * 2 + 1) @ w
+
+
+def moved_batch(a, b):
+    return np.einsum("bhd,dhe->bhe", a, b)
+
+
+qkv = [r(2, 4, 33, 16) for _ in range(3)]
+qkv_positions_first = [r(2, 33, 4, 16) for _ in range(3)]
+layers = (r(80, 32), r(32, 48), r(48), r(48, 20), r(20))
+norms = [np.abs(r(8)) + 0.5 for _ in range(8)]
+convolutions = (r(2, 8, 14, 14), r(8, 8, 3, 3), r(8, 8, 3, 3))
+
+PROGRAMS = {
+    # name: (function, arguments, kernels)
+    "dense": (dense, layers[:3], 1),
+    "mlp": (mlp, layers, 2),
+    "mlp_with_unused": (mlp_with_unused, layers, 2),
+    "attention": (attention, qkv, 1),
+    "attention_added_mask": (attention_added_mask, (*qkv, r(33, 33)), 1),
+    "attention_where": (attention_where, qkv, 1),
+    "attention_einsum": (attention_einsum, qkv, 1),
+    "attention_positions_first": (attention_positions_first, qkv_positions_first, 1),
+    "attention_scaled_query": (attention_scaled_query, qkv, 1),
+    "attention_2d": (attention_2d, [one[0, 0] for one in qkv], 1),
+    "attention_tiny": (attention_2d, (r(4, 8), r(4, 8), r(4, 8)), 1),
+    "attention_many_keys": (attention_2d, (r(100, 16), r(3000, 16), r(3000, 40)), 1),
+    "layer_norm_after": (layer_norm_after, layers[:2], 1),
+    "scaled_operand": (scaled_operand, layers[:2], 1),
+    "moved_batch": (moved_batch, (r(64, 4, 102), r(102, 4, 51)), 1),
+    "left_transposed": (lambda x, y: x.T @ y, (r(40, 30), r(40, 20)), 1),
+    "right_transposed": (lambda x, y: x @ y.T, (r(40, 30), r(20, 30)), 1),
+    "swapaxes": (lambda x, y: np.swapaxes(x, 1, 2) @ y, (r(3, 40, 30), r(3, 40, 20)), 1),
+    "transposed_result": (lambda x, y: (x @ y).T, (r(40, 30), r(30, 20)), 1),
+    "strided_arguments": (lambda x, y: x @ y, (r(40, 30).T, r(80, 60)[::-2, 1::3]), 1),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_kernels_and_values(name):
+    function, arguments, kernels = PROGRAMS[name]
+    jitted = tk.jit(function)
+    assert len(jitted.explain(*arguments).kernels) == kernels
+    wide = [np.asarray(a, np.float64) for a in arguments]
+    np.testing.assert_allclose(jitted(*arguments), function(*wide), rtol=2e-4, atol=2e-4)
+    unfused = tk.jit(function, fuse=False)(*arguments)
+    np.testing.assert_allclose(jitted(*arguments), unfused, rtol=2e-4, atol=2e-4)
+
+
+@pytest.mark.parametrize("constant", [False, True])
+def test_residual_block(constant):
+    x, w1, w2 = convolutions
+    expected = tk.jit(residual_block, fuse=False)(x, w1, w2, *norms)
+    if constant:
+        jitted = tk.jit(lambda x: residual_block(x, w1, w2, *norms))
+        e = jitted.explain(x)
+        # The factors of the batch norms are part of the weights.
+        assert [k.ops for k in e.kernels] == [["pad", "dot", "add", "max"], ["pad", "dot", "add", "add", "max"]]
+        result = jitted(x)
+    else:
+        jitted = tk.jit(residual_block)
+        assert len(jitted.explain(x, w1, w2, *norms).kernels) == 2
+        result = jitted(x, w1, w2, *norms)
+    np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_unused_product_is_gone():
+    e = tk.jit(mlp_with_unused).explain(*layers)
+    assert sum(k.ops.count("dot") for k in e.kernels) == 2
+
+
+def test_merged_heads_are_read_where_they_lie():
+    def heads(q, k, v, w):
+        mixed = attention(q, k, v)
+        return np.swapaxes(mixed, 1, 2).reshape(2, 33, 64) @ w
+
+    w = r(64, 50)
+    jitted = tk.jit(heads)
+    assert len(jitted.explain(*qkv, w).kernels) == 2
+    np.testing.assert_allclose(jitted(*qkv, w), heads(*qkv, w), rtol=1e-3, atol=1e-4)
+
+
+def test_explain_shows_the_product():
+    loops = tk.jit(dense).explain(*layers[:3]).kernels[0].loops
+    assert "product 80x32 by 32x48" in loops
+    assert "blocks of" in loops
+
+
+def test_scores_are_never_stored():
+    q, k, v = r(1, 256, 16), r(1, 4096, 16), r(1, 4096, 16)
+    memory = tk.jit(attention).explain(q, k, v).memory
+    assert memory.peak_bytes < 256 * 4096 * 4 / 2
+
+
+def test_results_do_not_depend_on_threads():
+    x, w = r(333, 257), r(257, 301)
+    f = tk.jit(lambda x, w: softmax(x @ w))
+    before = tk.num_threads()
+    try:
+        results = []
+        for threads in (1, 2, 7):
+            tk.set_num_threads(threads)
+            results.append(f(x, w))
+            results.append(tk.jit(lambda x, w: softmax(x @ w))(x, w))
+    finally:
+        tk.set_num_threads(before)
+    for other in results[1:]:
+        np.testing.assert_array_equal(results[0], other)
