@@ -64,7 +64,7 @@ std::shared_ptr<const Program> program_for(const Graph& graph, const std::vector
 Tensor absolute(const Tensor& x) {
   Graph graph("abs");
   graph.set_outputs({graph.add(Op::abs, {graph.add_parameter("x", x.type())})});
-  return interpret(graph, {x}, true)[0];
+  return interpret(graph, {&x, 1}, true)[0];
 }
 
 /// f16 and bf16 are summed in f32 and rounded once.
@@ -81,7 +81,8 @@ double last_rounding_of(DType dtype) {
 /// `exact` is the interpreter's result, which sums in f64.
 std::string compare_products(const Case& c, const Tensor& found, const Tensor& exact,
                              const std::vector<Tensor>& operands) {
-  const Tensor magnitudes = interpret(graph_of(c), {absolute(operands[0]), absolute(operands[1])}, true)[0];
+  const Tensor absolutes[] = {absolute(operands[0]), absolute(operands[1])};
+  const Tensor magnitudes = interpret(graph_of(c), absolutes, true)[0];
   double length = 1;
   for (int64_t axis : c.attributes.ints(Attr::lhs_contract))
     length *= static_cast<double>(operands[0].type().shape[static_cast<size_t>(axis)]);
