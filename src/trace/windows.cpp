@@ -74,6 +74,9 @@ Placement placement(const Images& images, Ints size, const WindowOptions& option
   if (!options.padding.is_same()) {
     made.low = images.per_axis(options.padding.low(), "padding", 0);
     made.high = images.per_axis(options.padding.high(), "padding", 0);
+    for (size_t i = 0; i < made.low.size(); ++i) {
+      if (std::max(made.low[i], made.high[i]) > kMost) images.error("the padding is too large");
+    }
     return made;
   }
   const Shape extents = images.extents();
