@@ -37,6 +37,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def _compiled(*static: str) -> Callable[[Function], Function]:
     def decorate(function: Function) -> Function:
+        function.__name__ = function.__name__.lstrip("_")  # graphs and errors show it
         program = jit(function, static_argnames=static)
 
         @functools.wraps(function)

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from . import _native
-from ._errors import UserTypeError, UserValueError, fail
+from ._errors import Error, UserTypeError, UserValueError, fail
 from ._functions import _compiled
-from ._numpy import contractions
+from ._numpy import contractions, ufuncs
 from ._numpy.contractions import operand
 from ._numpy.reductions import axis_of
 
@@ -44,9 +44,28 @@ Padding = int | str | Sequence[int] | Sequence[tuple[int, int]]
 def _ints(what: str, given: Any) -> tuple[int, ...]:
     """One integer, which holds for all axes, or one for each."""
     try:
-        return tuple(operator.index(n) for n in given) if np.iterable(given) else (operator.index(given),)
-    except TypeError:
+        numbers = tuple(operator.index(n) for n in given) if np.iterable(given) else (operator.index(given),)
+    except TypeError as error:
+        if isinstance(error, Error):
+            raise
         fail(UserTypeError, f"{what} takes an integer or one for each axis, not {given!r}")
+    if any(abs(n) >= 1 << 63 for n in numbers):
+        fail(UserValueError, f"{what}: integers have 64 bits here, not {given!r}")
+    return numbers
+
+
+def _int(what: str, given: Any) -> int:
+    (number,) = _ints(what, (given,))
+    return number
+
+
+def _float(what: str, given: Any) -> float:
+    try:
+        return float(given)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, Error):
+            raise
+        fail(UserTypeError, f"{what} is a number, not {given!r}")
 
 
 def _pairs(what: str, padding: Any) -> tuple[tuple[int, int], ...] | None:
@@ -195,7 +214,7 @@ def conv(
         _ints("stride of conv", stride),
         _pairs("conv", padding),
         _ints("dilation of conv", dilation),
-        groups,
+        _int("groups of conv", groups),
     )
 
 
@@ -222,7 +241,7 @@ def conv_transpose(
         _ints("output_padding of conv_transpose", output_padding),
         _ints("dilation of conv_transpose", dilation),
     )
-    return _conv_transpose(x, w, bias, *lists, groups)
+    return _conv_transpose(x, w, bias, *lists, _int("groups of conv_transpose", groups))
 
 
 @_compiled("stride", "padding", "output_padding", "dilation", "groups")
@@ -284,22 +303,34 @@ def _optional(value: Any) -> Any:
     return None if value is None else operand(value)
 
 
-@_compiled("eps")
 def batch_norm(x: Any, mean: Any, var: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
-    """(x - mean) / sqrt(var + eps) * weight + bias for each channel (axis 1), with statistics that are given: batch norm
-    in inference. What depends on the statistics only has one element for each channel."""
+    """(x - mean) / sqrt(var + eps) * weight + bias for each channel (axis 1), with statistics that are given:
+    batch norm in inference. What depends on the statistics only has one element for each channel."""
+    return _batch_norm(x, mean, var, weight, bias, _float("eps of batch_norm", eps))
+
+
+@_compiled("eps")
+def _batch_norm(x: Any, mean: Any, var: Any, weight: Any, bias: Any, eps: float) -> Any:
     return _native.batch_norm(
         operand(x), operand(mean), operand(var), _optional(weight), _optional(bias), eps
     )
 
 
-@_compiled("causal", "scale")
 def attention(
     q: Any, k: Any, v: Any, mask: Any = None, causal: bool = False, scale: float | None = None
 ) -> Any:
     """softmax(q @ k.mT * scale + mask) @ v, for q [..., m, d], k [..., n, d] and v [..., n, e].
 
-    The scale is 1 / sqrt(d) unless given. A mask of bools says which positions count, any other is added. `causal`
-    leaves out the positions of k that come after the position of q, both counted from the start.
+    The scale is 1 / sqrt(d) unless given. A mask of bools says which positions count, any other is added.
+    `causal` leaves out the positions of k that come after the position of q, both counted from the start.
     """
+    if isinstance(scale, _native.ArrayBase):  # computed later: it is not part of the program
+        q, scale = ufuncs.call(np.multiply, q, scale), 1.0
+    return _attention(
+        q, k, v, mask, bool(causal), None if scale is None else _float("scale of attention", scale)
+    )
+
+
+@_compiled("causal", "scale")
+def _attention(q: Any, k: Any, v: Any, mask: Any, causal: bool, scale: float | None) -> Any:
     return _native.attention(operand(q), operand(k), operand(v), _optional(mask), causal, scale)

@@ -29,6 +29,13 @@ struct Subscripts {
   std::optional<Term> output;
 };
 
+/// All bytes of a character in UTF-8.
+std::string character_at(std::string_view text, size_t i) {
+  size_t end = i + 1;
+  while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) ++end;
+  return std::string(text.substr(i, end - i));
+}
+
 class Parser {
  public:
   Parser(std::string_view text, const Where& where) : text_(text), where_(where) {}
@@ -70,7 +77,7 @@ class Parser {
       } else if (c == '-' || c == '>') {
         fail_with("there is a '" + std::string(1, c) + "' that is not part of one '->'");
       } else {
-        fail_with("'" + std::string(1, c) + "' is no subscript; they are letters");
+        fail_with("'" + character_at(text, i) + "' is no subscript; they are letters");
       }
     }
     return result;

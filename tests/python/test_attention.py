@@ -157,6 +157,20 @@ def test_options(rng):
         np.testing.assert_allclose(np.asarray(tk.attention(*arrays, **options)), want, rtol=1e-5, atol=1e-5)
 
 
+def test_scale_that_is_computed(rng):
+    q, k, v = inputs(rng, SHAPES[1])
+    want = reference(q, k, v, scale=0.25)
+    np.testing.assert_allclose(
+        tk.jit(lambda q, k, v, s: tk.attention(q, k, v, scale=s * s))(q, k, v, 0.5),
+        want,
+        rtol=1e-5,
+        atol=1e-5,
+    )
+    assert tk.attention(q, k, v, scale=np.float32(0.25)).dtype == np.float32
+    with pytest.raises(tk.UserTypeError):
+        tk.attention(q, k, v, scale="a")
+
+
 def test_shared_keys_and_values(rng):
     """Fewer heads of k and v broadcast."""
     q, k, v = inputs(rng, ((2, 4, 5, 8), (2, 1, 7, 8), (7, 3)), np.float64)

@@ -151,6 +151,11 @@ def test_conv_is_one_dot_in_order(rng):
     assert ops[-1] == "dot"
 
 
+def test_names_are_the_users():
+    with pytest.raises(tk.UserTypeError, match=r"^conv: argument w is a str"):
+        tk.conv(ones(1, 4, 8), "kernels")
+
+
 @given(st.data(), seeds)
 def test_conv_any(data, seed):
     draw = data.draw
@@ -351,6 +356,13 @@ def test_type_errors():
         tk.conv(ones(1, 4, 8), ones(3, 4, 3), stride=1.5)
     with pytest.raises(TypeError):
         tk.max_pool(ones(1, 4, 8), "2")
+    for groups in (1.5, "a", None):
+        with pytest.raises(tk.UserTypeError):
+            tk.conv(ones(1, 4, 8), ones(3, 4, 3), groups=groups)
+    with pytest.raises(tk.UserValueError):
+        tk.conv(ones(1, 4, 8), ones(3, 4, 3), padding=1 << 80)
+    with pytest.raises(tk.UserTypeError):
+        tk.batch_norm(ones(2, 4), ones(4), ones(4), eps="small")
 
 
 def test_batch_norm(rng):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view as np_sliding_window_view
 
 from .. import _dtypes, _native
-from .._errors import UserTypeError, UserValueError, fail, make, unsupported, user_line
+from .._errors import Error, UserTypeError, UserValueError, fail, make, unsupported, user_line
 from .._ops import as_array, convert, full, strong
 from .._registry import implements, name_of, remedy_for
 from .reductions import axis_of
@@ -141,10 +141,16 @@ def linalg_outer(x1: Any, x2: Any, /) -> Any:
 
 def tensordot_axes(axes: Any) -> tuple[list[int], list[int]]:
     """As lists for both operands: a number means the last axes of one and the first ones of the other."""
-    if not np.iterable(axes):
-        count = operator.index(axes)
-        return list(range(-count, 0)), list(range(count))
-    first, second = ([operator.index(i) for i in (one if np.iterable(one) else [one])] for one in axes)
+    try:
+        if not np.iterable(axes):
+            count = operator.index(axes)
+            return list(range(-count, 0)), list(range(count))
+        first, second = ([operator.index(i) for i in (one if np.iterable(one) else [one])] for one in axes)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, Error):
+            raise
+        kind = UserTypeError if isinstance(error, TypeError) else UserValueError
+        fail(kind, f"tensordot: axes are an integer, or a list for each operand, not {axes!r}")
     return first, second
 
 
