@@ -359,3 +359,73 @@ def test_constant_attributes(rng):
 
     w, x = small_array(rng, (3, 5), np.float64), small_array(rng, (2, 3), np.float64)
     np.testing.assert_allclose(Layer(w)(x), x @ w, rtol=1e-12)
+
+
+LARGE = [
+    ((130, 257), (257, 70)),
+    ((1, 300), (300, 400)),
+    ((400, 300), (300, 1)),
+    ((300,), (300, 40)),
+    ((65, 1), (1, 129)),
+    ((3, 70, 33), (33, 65)),
+    ((4, 40, 64), (4, 64, 48)),
+    ((50, 8, 8), (50, 8, 8)),
+    ((2, 1, 33, 70), (3, 70, 17)),
+]
+
+
+@pytest.mark.parametrize("shapes", LARGE, ids=str)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, np.int32, np.uint8, np.bool_], ids=str)
+def test_larger_than_blocks(shapes, dtype, rng):
+    a, b = (small_array(rng, shape, dtype) for shape in shapes)
+    check_products(np.matmul, a, b)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_larger_than_blocks_in_any_layout(layout, rng):
+    for dtype in (np.float32, np.float64):
+        a = with_layout(rng, small_array(rng, (70, 130), dtype), layout)
+        b = with_layout(rng, small_array(rng, (130, 90), dtype), layout)
+        check_products(np.matmul, a, b)
+        check_products(lambda x, y: y.T @ x.T, a, b)
+        check_products(lambda x, y: x[::2, 1:] @ y[1:, ::-1], a, b)
+
+
+def test_what_surrounds_products(rng):
+    """Values only; how many kernels they make is tested elsewhere."""
+    x, w, v, b = (small_array(rng, s, np.float64) for s in ((70, 40), (40, 90), (90, 30), (90,)))
+
+    def softmax(s):
+        e = np.exp(s - s.max(axis=-1, keepdims=True))
+        return e / e.sum(axis=-1, keepdims=True)
+
+    for function in (
+        lambda x, w, v, b: np.maximum(x @ w + b, 0),
+        lambda x, w, v, b: np.maximum(x @ w + b, 0) @ v,
+        lambda x, w, v, b: (x @ w).sum(axis=0),
+        lambda x, w, v, b: (x @ w).sum(axis=1) * 2 + 1,
+        lambda x, w, v, b: (x @ w).sum(),
+        lambda x, w, v, b: softmax(x @ w),
+        lambda x, w, v, b: softmax(x @ w) @ v,
+        lambda x, w, v, b: np.tanh(x * 2) @ np.exp(w * 0.1),
+        lambda x, w, v, b: (x @ w, (x @ w).T + 1, np.abs(x) @ w),
+        lambda x, w, v, b: (x @ w).reshape(7, 10, 90)[2:5, ::3] * b,
+        lambda x, w, v, b: (x @ w).T @ x,
+        lambda x, w, v, b: np.concatenate([x @ w, np.ones((3, 90))]),
+        lambda x, w, v, b: x.astype(np.float32) @ w.astype(np.float32) + b.astype(np.float32),
+        lambda x, w, v, b: x @ w + x @ w * 3 - (x + 1) @ w,
+        lambda x, w, v, b: np.where((x @ w) > 0, x @ w, b),
+        lambda x, w, v, b: ((x @ w) @ v).argmax(axis=1),
+    ):
+        want, got = function(x, w, v, b), tk.jit(function)(x, w, v, b)
+        for one, other in zip(*(r if isinstance(r, tuple) else (r,) for r in (got, want)), strict=True):
+            assert one.dtype == other.dtype and one.shape == other.shape
+            tolerance = 1e-3 if one.dtype == np.float32 else 1e-9
+            np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_running_sums_of_products(axis, rng):
+    """An ordered sweep over what a block product gives."""
+    a, b = small_array(rng, (2, 30, 20), np.int32), small_array(rng, (2, 20, 40), np.int32)
+    check_products(lambda x, y: np.cumsum(x @ y, axis=axis), a, b)

@@ -399,3 +399,23 @@ def test_batch_norm_of_constants_folds(rng):
     lines = f.explain(np.ones((2, 5, 4, 3), np.float32)).optimized.splitlines()
     ops = [line.split(" = ")[1].split()[0] for line in lines if " = " in line]
     assert sorted(op for op in ops if op in ("mul", "add", "sub", "rsqrt", "neg", "div")) == ["add", "mul"]
+
+
+def test_residual_block(rng):
+    x, w1, w2 = (small_array(rng, s, np.float64) for s in ((2, 8, 14, 14), (8, 8, 3, 3), (8, 8, 3, 3)))
+    mean, weight, bias = (small_array(rng, 8, np.float64) for _ in range(3))
+    var = rng.random(8) + 0.5
+
+    def norm(y):
+        column = (slice(None), None, None)
+        return (y - mean[column]) / np.sqrt(var[column] + 1e-5) * weight[column] + bias[column]
+
+    def block(x, w1, w2):
+        y = tk.relu(tk.batch_norm(tk.conv(x, w1, padding=1), mean, var, weight, bias))
+        return tk.relu(tk.batch_norm(tk.conv(y, w2, padding=1), mean, var, weight, bias) + x)
+
+    inner = np.maximum(norm(reference_conv(x, w1, padding=1)), 0)
+    want = np.maximum(norm(reference_conv(inner, w2, padding=1)) + x, 0)
+    np.testing.assert_allclose(tk.jit(block)(x, w1, w2), want, rtol=1e-9, atol=1e-9)
+    frozen = tk.jit(lambda x: block(x, w1, w2))
+    np.testing.assert_allclose(frozen(x), want, rtol=1e-9, atol=1e-9)
