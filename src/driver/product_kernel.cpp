@@ -116,6 +116,15 @@ class Compilation {
     result_.block_rows = std::min(rows, round_up(shape_.rows, panel));
     result_.block_columns = shape_.columns;
     if (whole) return;
+    if (stage.method->reads_in_place()) {
+      // Long runs of columns, which may be what lies together in memory.
+      constexpr int64_t kColumns = 64;
+      constexpr int64_t kLongRun = 512;
+      const int64_t parts = std::max<int64_t>(1, 2 * threads / shape_.batch);
+      const int64_t fair = round_up((shape_.columns + parts - 1) / parts, kColumns);
+      result_.block_columns = std::min(std::max(fair, kLongRun), shape_.columns);
+      return;
+    }
     const int64_t row_tasks = shape_.batch * ((shape_.rows + result_.block_rows - 1) / result_.block_rows);
     const int64_t unit = stage.method->b_panel();
     if (row_tasks < wanted) {
@@ -135,6 +144,7 @@ class Compilation {
   }
 
   void decide_packing(CompiledStage& stage, int64_t block_columns) const {
+    if (stage.method == nullptr || stage.method->reads_in_place()) return;
     stage.lhs.ahead = !stage.lhs.is_fed && !is_packed_with_blocks(stage.lhs, block_columns >= stage.columns);
     stage.rhs.ahead = !is_packed_with_blocks(stage.rhs, result_.block_rows >= shape_.rows);
   }
@@ -175,8 +185,9 @@ class Compilation {
   void describe(const CompiledStage& stage) {
     std::string& text = result_.description;
     if (stage.method != nullptr) {
-      auto how = [](const CompiledOperand& operand) {
+      auto how = [&](const CompiledOperand& operand) {
         if (operand.is_fed) return "the rows made before";
+        if (stage.method->reads_in_place()) return "read in place";
         return operand.ahead ? "packed ahead" : "packed with each block";
       };
       text += "product " + std::to_string(shape_.rows) + "x" + std::to_string(stage.depth) + " by " +

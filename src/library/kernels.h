@@ -83,6 +83,16 @@ struct PackKernels {
 /// How elements lie in memory, as far as packing cares: b32 and b64 are integers of either sign.
 enum class Stored : uint8_t { f32, bf16, f16, f64, u8, i8, u16, i16, b32, b64 };
 
+/// Products of a vector of k elements with lines of a matrix. `stride` is the distance in bytes from one line
+/// to the next where the elements of a line are neighbours, and from one element of the lines to the next
+/// where the lines are.
+struct VectorKernels {
+  using Loop = void (*)(const void* a, const unsigned char* data, int64_t stride, int64_t lines, int64_t k,
+                        void* c);
+  Loop along_k;
+  Loop along_lines;
+};
+
 /// The loops of one level and type. Panels of A have `rows` lines, panels of B `columns`.
 struct ProductKernels {
   int rows;
@@ -94,6 +104,7 @@ struct ProductKernels {
   /// Null where `stored` does not convert to the type.
   const PackKernels* (*pack_rows)(Stored stored);
   const PackKernels* (*pack_columns)(Stored stored);
+  const VectorKernels* (*vector)(Stored stored);
 };
 
 /// The order of ProductType: f32, f64, i32, i64.

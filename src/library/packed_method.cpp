@@ -8,6 +8,13 @@
 #include "tokamak/errors.h"
 
 namespace tokamak {
+const ProductKernels& kernels_for(ProductType type, const Cpu& cpu) {
+  const LevelKernels& level = cpu.avx512 && cpu.vector_bytes >= 64            ? kKernelsX86_64V4
+                              : cpu.fma && cpu.f16c && cpu.vector_bytes >= 32 ? kKernelsX86_64V3
+                                                                              : kKernelsX86_64;
+  return level.types[static_cast<size_t>(type)];
+}
+
 namespace {
 
 constexpr int64_t kCacheLine = 64;
@@ -16,13 +23,6 @@ int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit
 
 /// At least one panel of that many lines.
 int64_t whole_panels(int64_t lines, int64_t panel) { return std::max(panel, lines / panel * panel); }
-
-const ProductKernels& kernels_for(ProductType type, const Cpu& cpu) {
-  const LevelKernels& level = cpu.avx512 && cpu.vector_bytes >= 64            ? kKernelsX86_64V4
-                              : cpu.fma && cpu.f16c && cpu.vector_bytes >= 32 ? kKernelsX86_64V3
-                                                                              : kKernelsX86_64;
-  return level.types[static_cast<size_t>(type)];
-}
 
 /// How much of k is summed at once: as many as fit into the first cache with a panel of B. It
 /// depends on nothing that may differ between two blocks of a product.

@@ -2,9 +2,13 @@
 
 #include <memory>
 
+#include "library/kernels.h"
 #include "library/product.h"
 
 namespace tokamak {
+
+/// The loops for a processor.
+const ProductKernels& kernels_for(ProductType type, const Cpu& cpu);
 
 /// Products by the loops of kernels.h, for any type, shape and processor.
 std::unique_ptr<const ProductMethod> packed_method(ProductType type, int64_t rows, int64_t columns, int64_t k,

@@ -1,6 +1,9 @@
 #include "library/product.h"
 
+#include <string>
+
 #include "library/packed_method.h"
+#include "library/vector_method.h"
 #include "tokamak/errors.h"
 
 namespace tokamak {
@@ -42,8 +45,15 @@ DType dtype_of(ProductType type) {
   throw InternalError("unknown product type");
 }
 
+void ProductMethod::multiply_in_place(const ProductOperand& /*a*/, const ProductOperand& /*b*/,
+                                      int64_t /*first*/, int64_t /*columns*/, void* /*c*/,
+                                      void* /*scratch*/) const {
+  throw InternalError(std::string(name()) + " wants packed operands");
+}
+
 std::unique_ptr<const ProductMethod> choose_product_method(ProductType type, int64_t rows, int64_t columns,
                                                            int64_t k, const Cpu& cpu) {
+  if (rows == 1 && (type == ProductType::f32 || type == ProductType::f64)) return vector_method(type, k, cpu);
   return packed_method(type, rows, columns, k, cpu);
 }
 

@@ -76,6 +76,12 @@ class ProductMethod {
   virtual void multiply(const void* a, const void* b, int64_t rows, int64_t columns, void* c,
                         int64_t row_stride, void* scratch) const = 0;
 
+  /// A method for a single row reads both operands where they lie, and only this is called of the above: c[j]
+  /// = product of line 0 of A and line first + j of B, for j in [0, columns).
+  virtual bool reads_in_place() const { return false; }
+  virtual void multiply_in_place(const ProductOperand& a, const ProductOperand& b, int64_t first,
+                                 int64_t columns, void* c, void* scratch) const;
+
   /// What it is, for reports: "own f32 6x16 avx2", "OpenBLAS dgemm".
   virtual const char* name() const = 0;
 };

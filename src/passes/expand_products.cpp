@@ -11,14 +11,27 @@ namespace {
 /// Below this, in all three sizes, packing costs more than it saves, when there are many to do.
 constexpr int64_t kTiny = 16;
 constexpr int64_t kMany = 64;
+/// A matrix of this many elements is worth the loops made for products of a vector and a matrix.
+constexpr int64_t kLargeMatrix = 4096;
 
-bool is_worth_expanding(const Shape& lhs, const Shape& rhs, const DotAxes& axes) {
-  const int64_t batch = extent_of(lhs, axes.lhs_batch);
-  const int64_t rows = extent_of(lhs, axes.lhs_free);
-  const int64_t columns = extent_of(rhs, axes.rhs_free);
-  const int64_t depth = extent_of(lhs, axes.lhs_contract);
-  if (rows <= 1 || columns <= 1 || depth <= 1 || batch == 0) return true;
-  return batch >= kMany && std::max({rows, columns, depth}) <= kTiny;
+struct Sizes {
+  int64_t batch, rows, columns, depth;
+
+  Sizes(const Shape& lhs, const Shape& rhs, const DotAxes& axes)
+      : batch(extent_of(lhs, axes.lhs_batch)),
+        rows(extent_of(lhs, axes.lhs_free)),
+        columns(extent_of(rhs, axes.rhs_free)),
+        depth(extent_of(lhs, axes.lhs_contract)) {}
+  bool has_vector() const { return rows == 1 || columns == 1; }
+};
+
+bool is_worth_expanding(const Sizes& sizes, DType dtype) {
+  if (sizes.rows == 0 || sizes.columns == 0 || sizes.depth <= 1 || sizes.batch == 0) return true;
+  if (sizes.has_vector()) {
+    const int64_t matrix = std::max(sizes.rows, sizes.columns) * sizes.depth;
+    return !is_float(dtype) || matrix < kLargeMatrix || std::max(sizes.rows, sizes.columns) == 1;
+  }
+  return sizes.batch >= kMany && std::max({sizes.rows, sizes.columns, sizes.depth}) <= kTiny;
 }
 
 DotAxes axes_of_dot(const Graph& graph, const Node& dot) {
@@ -92,6 +105,32 @@ bool swaps_operands(const Node& transpose, const Node& dot, const DotAxes& axes)
   return rows > 0 && columns > 0 && transpose.attributes.ints(Attr::permutation) == swapped;
 }
 
+/// The same product with the operands in the other order, in the shape given.
+Value swapped(GraphRewriter& rewriter, const Node& dot, const Shape& shape) {
+  Graph& made = rewriter.graph();
+  const Attributes& old = dot.attributes;
+  Attributes attributes{{Attr::lhs_batch, old.ints(Attr::rhs_batch)},
+                        {Attr::rhs_batch, old.ints(Attr::lhs_batch)},
+                        {Attr::lhs_contract, old.ints(Attr::rhs_contract)},
+                        {Attr::rhs_contract, old.ints(Attr::lhs_contract)}};
+  const Value product =
+      made.add(Op::dot, {rewriter(dot.inputs[1]), rewriter(dot.inputs[0])}, std::move(attributes), dot.where);
+  if (made.type_of(product).shape == shape) return product;
+  return made.add(Op::reshape, {product}, {{Attr::shape, shape}}, dot.where);
+}
+
+Value improved(GraphRewriter& rewriter, const Node& dot) {
+  const Graph& graph = rewriter.old();
+  const DotAxes axes = axes_of_dot(graph, dot);
+  const Sizes sizes(graph.type_of(dot.inputs[0]).shape, graph.type_of(dot.inputs[1]).shape, axes);
+  const std::vector<Value> inputs = rewriter(std::span<const Value>(dot.inputs));
+  if (is_worth_expanding(sizes, dot.type.dtype))
+    return Expansion(rewriter.graph(), dot, axes).run(inputs[0], inputs[1]);
+  // Of a matrix and a vector, the vector goes first.
+  if (sizes.columns == 1) return swapped(rewriter, dot, dot.type.shape);
+  return rewriter.graph().add(Op::dot, inputs, dot.attributes, dot.where);
+}
+
 class Orientation {
  public:
   explicit Orientation(const Graph& graph) : graph_(graph), readers_(graph.size(), 0) {
@@ -124,25 +163,12 @@ Graph expand_products(const Graph& graph) {
     const auto value = static_cast<Value>(i);
     const Node& node = graph[value];
     if (const Node* dot = orientation.swapped_dot(node)) {
-      const Attributes& old = dot->attributes;
-      Attributes swapped{{Attr::lhs_batch, old.ints(Attr::rhs_batch)},
-                         {Attr::rhs_batch, old.ints(Attr::lhs_batch)},
-                         {Attr::lhs_contract, old.ints(Attr::rhs_contract)},
-                         {Attr::rhs_contract, old.ints(Attr::lhs_contract)}};
-      rewriter.map(value, rewriter.graph().add(Op::dot, {rewriter(dot->inputs[1]), rewriter(dot->inputs[0])},
-                                               std::move(swapped), dot->where));
-      continue;
+      rewriter.map(value, swapped(rewriter, *dot, node.type.shape));
+    } else if (node.op == Op::dot) {
+      rewriter.map(value, improved(rewriter, node));
+    } else {
+      rewriter.copy(value);
     }
-    if (node.op == Op::dot) {
-      const DotAxes axes = axes_of_dot(graph, node);
-      if (is_worth_expanding(graph.type_of(node.inputs[0]).shape, graph.type_of(node.inputs[1]).shape,
-                             axes)) {
-        Expansion expansion(rewriter.graph(), node, axes);
-        rewriter.map(value, expansion.run(rewriter(node.inputs[0]), rewriter(node.inputs[1])));
-        continue;
-      }
-    }
-    rewriter.copy(value);
   }
   return rewriter.finish();
 }

@@ -245,8 +245,6 @@ class BlockRun {
         operand.lines = {{part.row_end - part.row, before.result_row_bytes}};
         operand.contracted = {{stage.depth, static_cast<int64_t>(size_of(before.result_dtype))}};
       }
-      const std::byte* lhs = packed(i, true, part.element, part.row, part.row_end);
-      const std::byte* rhs = packed(i, false, part.element, part.column, part.column_end);
       std::byte* sums = scratch_ + at.sums;
       int64_t row_bytes = at.sums_row_bytes;
       if (stage.code == nullptr) {
@@ -254,6 +252,14 @@ class BlockRun {
         sums = static_cast<std::byte*>(run_.memory_.find(stage.result)) +
                (part.element * run_.step_.rows + part.row) * row_bytes + part.column * stage.element_bytes;
       }
+      if (stage.method->reads_in_place()) {
+        stage.method->multiply_in_place(operand_of(i, true, part.element), operand_of(i, false, part.element),
+                                        part.column, part.column_end - part.column, sums,
+                                        scratch_ + at.multiply);
+        return sums;
+      }
+      const std::byte* lhs = packed(i, true, part.element, part.row, part.row_end);
+      const std::byte* rhs = packed(i, false, part.element, part.column, part.column_end);
       stage.method->multiply(lhs, rhs, part.row_end - part.row, part.column_end - part.column, sums,
                              row_bytes, scratch_ + at.multiply);
       return sums;
@@ -275,11 +281,19 @@ class BlockRun {
         pack(*stage.method, is_lhs, running.operand, 0, panels.count(last - first), to);
         return to;
       }
-      const RunningOperand& original = is_lhs ? run_.stages_[i].lhs : run_.stages_[i].rhs;
-      running.operand.data =
-          static_cast<const std::byte*>(original.operand.data) + running.offset_of(element);
-      pack(*stage.method, is_lhs, running.operand, first_panel, panels.count(last), to);
+      pack(*stage.method, is_lhs, operand_of(i, is_lhs, element), first_panel, panels.count(last), to);
       return to;
+    }
+
+    /// The operand as it is for an element of the batch.
+    const ProductOperand& operand_of(size_t i, bool is_lhs, int64_t element) {
+      RunningOperand& running = is_lhs ? stages_[i].lhs : stages_[i].rhs;
+      if (running.about->place.kind != Place::Kind::block) {
+        const RunningOperand& original = is_lhs ? run_.stages_[i].lhs : run_.stages_[i].rhs;
+        running.operand.data =
+            static_cast<const std::byte*>(original.operand.data) + running.offset_of(element);
+      }
+      return running.operand;
     }
 
     /// Rows of arrays are numbered over all of the result: a block's address is that of the row 0 and column
