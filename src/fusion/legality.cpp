@@ -76,6 +76,10 @@ class Examination {
         return false;
       }
       const std::vector<bool> swept = swept_axes(node, operand);
+      if (group_.product && scans(node)) {
+        refuse("it goes through the columns of a product in order, which the kernel has side by side");
+        return false;
+      }
       if (group_.product && !within_columns(swept, group_.columns)) {
         refuse("it reduces the rows of a product, of which the kernel sees a block at a time");
         return false;
@@ -270,6 +274,8 @@ class Examination {
       return false;
     if (other.domain.extents != joining_.domain.extents) return false;
     if (other.product && group_.product) return false;
+    if ((other.product && (scans(graph_[value_]) || has_scan(group_))) || (group_.product && has_scan(other)))
+      return false;
     const Group& with_product = other.product ? other : group_;
     const Domain& swept = other.domain.has_sweep ? other.domain : joining_.domain;
     if (with_product.product && swept.has_sweep && !within_columns(swept.swept, with_product.columns))
@@ -280,6 +286,11 @@ class Examination {
     const Domain& domain = other.domain.has_sweep ? other.domain : joining_.domain;
     const std::vector<Index> home = home_index(domain, graph_.type_of(value).shape, value_state.is_row);
     return points.size() == 1 && points[0] == home;
+  }
+
+  bool has_scan(const Group& group) const {
+    return std::any_of(group.members.begin(), group.members.end(),
+                       [&](Value member) { return scans(graph_[member]); });
   }
 
   void read(Value value, const Points& points) {

@@ -25,7 +25,8 @@ bool is_affine(const std::vector<Index>& index, const Guard& guard) {
 
 /// Whether a product's inner loop can convert as it reads: exact, and to what it sums in anyway.
 bool is_widening(DType from, DType to) {
-  return (from == DType::f16 || from == DType::bf16) && to == DType::f32;
+  return ((from == DType::f16 || from == DType::bf16) && to == DType::f32) ||
+         (from == DType::f32 && to == DType::f64);
 }
 
 bool is_zero(const Graph& graph, Value value) {
@@ -387,8 +388,11 @@ class Chaining {
     int64_t row_bytes = 8;
     for (size_t axis = shape.size() - std::min(columns_, shape.size()); axis < shape.size(); ++axis)
       row_bytes *= shape[axis];
+    // A block of a few rows may be a little more than the cache holds: it is written and read once, while the
+    // whole matrix would go through memory.
     constexpr int64_t kLeastRows = 8;
-    return row_bytes * kLeastRows <= l2_bytes_;
+    constexpr int64_t kCaches = 8;
+    return row_bytes * kLeastRows <= kCaches * l2_bytes_;
   }
 
   /// Whether anything but the first operand of the product needs the value.
