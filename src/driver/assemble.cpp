@@ -234,6 +234,7 @@ class Assembly {
     to.code = from.code;
     to.kernel = from.loops;
     to.tasks_per_row = from.tasks_per_row;
+    to.columns_per_task = from.columns_per_task;
     if (from.code == nullptr) {
       to.result = written_place(kernel.outputs[0], plan);
       return to;

@@ -97,45 +97,65 @@ class Compilation {
     return made;
   }
 
-  /// Rows such that a packed block of the first operand takes half of the cache, and columns only where rows
-  /// are too few for all threads. What reduces the columns needs all of them.
   void choose_blocks(const CompiledStage& stage) {
-    const int64_t threads = std::max<int64_t>(ThreadPool::instance().num_threads(), 2);
+    result_.block_rows = round_up(shape_.rows, stage.method->a_panel());
+    result_.block_columns = shape_.columns;
+    if (kernel_.domain.has_sweep || kernel_.feeder != nullptr) {
+      choose_whole_rows(stage);
+    } else if (stage.method->reads_in_place()) {
+      choose_long_runs();
+    } else {
+      choose_tiles(stage);
+    }
+  }
+
+  /// Blocks that are worth making so that threads finish together.
+  static int64_t enough_blocks() { return 4 * std::max<int64_t>(ThreadPool::instance().num_threads(), 2); }
+
+  /// What reduces the columns needs all of them: as many rows as half of the cache holds.
+  void choose_whole_rows(const CompiledStage& stage) {
     const int64_t panel = stage.method->a_panel();
     const auto element = static_cast<int64_t>(size_of(stage.sums));
-    const int64_t cache = cpu_.l2_bytes / 2;
-    const bool whole = kernel_.domain.has_sweep || kernel_.feeder != nullptr;
     int64_t row_bytes = shape_.depth * element;
     for (const CompiledStage& before : result_.stages)
       row_bytes += before.columns * static_cast<int64_t>(size_of(before.result.dtype));
     if (kernel_.domain.has_sweep) row_bytes += shape_.columns * element;
-    int64_t rows = std::clamp(round_down(cache / std::max<int64_t>(row_bytes, 1), panel), panel, 32 * panel);
-    const int64_t wanted = 4 * threads;
-    const int64_t fair = round_up((shape_.batch * shape_.rows + wanted - 1) / wanted, panel);
-    rows = std::min(rows, std::max(fair, 4 * panel));
-    result_.block_rows = std::min(rows, round_up(shape_.rows, panel));
-    result_.block_columns = shape_.columns;
-    if (whole) return;
-    if (stage.method->reads_in_place()) {
-      // Long runs of columns, which may be what lies together in memory.
-      constexpr int64_t kColumns = 64;
-      constexpr int64_t kLongRun = 512;
-      const int64_t parts = std::max<int64_t>(1, 2 * threads / shape_.batch);
-      const int64_t fair = round_up((shape_.columns + parts - 1) / parts, kColumns);
-      result_.block_columns = std::min(std::max(fair, kLongRun), shape_.columns);
-      return;
-    }
-    const int64_t row_tasks = shape_.batch * ((shape_.rows + result_.block_rows - 1) / result_.block_rows);
+    const int64_t most = round_down(cpu_.l2_bytes / 2 / std::max<int64_t>(row_bytes, 1), panel);
+    const int64_t fair =
+        round_up((shape_.batch * shape_.rows + enough_blocks() - 1) / enough_blocks(), panel);
+    const int64_t rows = std::min({most, 32 * panel, std::max(fair, 4 * panel)});
+    result_.block_rows = std::min(rows, result_.block_rows);
+  }
+
+  /// Long runs of columns, which may be what lies together in memory.
+  void choose_long_runs() {
+    constexpr int64_t kUnit = 64;
+    constexpr int64_t kLongRun = 512;
+    const int64_t parts = std::max<int64_t>(1, enough_blocks() / 2 / shape_.batch);
+    const int64_t fair = round_up((shape_.columns + parts - 1) / parts, kUnit);
+    result_.block_columns = std::min(std::max(fair, kLongRun), shape_.columns);
+  }
+
+  /// Many rows, so that packed columns are used often, and columns that stay in the last cache meanwhile.
+  void choose_tiles(const CompiledStage& stage) {
+    constexpr int64_t kMostRows = 516;
+    constexpr int64_t kFewRows = 132;
+    constexpr int64_t kColumnBytes = int64_t{2} << 20;
+    const int64_t panel = stage.method->a_panel();
     const int64_t unit = stage.method->b_panel();
-    if (row_tasks < wanted) {
-      const int64_t parts = (wanted + row_tasks - 1) / row_tasks;
-      result_.block_columns = std::max(round_up((shape_.columns + parts - 1) / parts, unit), 4 * unit);
-    }
-    if (is_packed_with_blocks(stage.rhs, result_.block_rows >= shape_.rows)) {
-      const int64_t most = round_down(cache / std::max<int64_t>(shape_.depth * element, 1), unit);
-      result_.block_columns = std::min(result_.block_columns, std::max(most, 2 * unit));
-    }
-    result_.block_columns = std::min(result_.block_columns, shape_.columns);
+    const auto element = static_cast<int64_t>(size_of(stage.sums));
+    auto blocks = [&] {
+      return shape_.batch * ((shape_.rows + result_.block_rows - 1) / result_.block_rows) *
+             ((shape_.columns + result_.block_columns - 1) / result_.block_columns);
+    };
+    result_.block_rows = std::min(result_.block_rows, round_down(kMostRows, panel));
+    const int64_t columns = std::clamp<int64_t>(kColumnBytes / (shape_.depth * element), 192, 1024);
+    result_.block_columns = std::min(round_down(columns, unit), shape_.columns);
+    const int64_t least_columns = round_up(64, unit);
+    while (blocks() < enough_blocks() && result_.block_columns > least_columns)
+      result_.block_columns = std::max(round_up((result_.block_columns + 1) / 2, unit), least_columns);
+    while (blocks() < enough_blocks() && result_.block_rows > kFewRows)
+      result_.block_rows = round_up((result_.block_rows + 1) / 2, panel);
   }
 
   /// Whether nobody else needs the same lines of the operand.
@@ -152,8 +172,7 @@ class Compilation {
   /// A block of columns is a number of whole tasks of the code, and of whole panels.
   void align_columns(const CompiledStage& stage) {
     if (result_.block_columns >= shape_.columns || stage.code == nullptr) return;
-    const int64_t per_task = (shape_.columns + stage.tasks_per_row - 1) / stage.tasks_per_row;
-    const int64_t unit = std::lcm(per_task, stage.method->b_panel());
+    const int64_t unit = std::lcm(stage.columns_per_task, stage.method->b_panel());
     result_.block_columns = std::min(round_up(result_.block_columns, unit), shape_.columns);
   }
 
@@ -174,6 +193,7 @@ class Compilation {
     if (loops.nests.size() != 1) throw InternalError("products: " + loops.name + " has more than one nest");
     const int64_t rows = shape_.batch * shape_.rows;
     stage.tasks_per_row = rows == 0 ? 1 : loops.nests[0].root.extent / rows;
+    stage.columns_per_task = block.columns_per_task;
     const int64_t expected = (stage.columns + block.columns_per_task - 1) / block.columns_per_task;
     if (stage.tasks_per_row != expected || stage.tasks_per_row * rows != loops.nests[0].root.extent)
       throw InternalError("products: the tasks of " + loops.name + " are not its rows\n" + print(loops));

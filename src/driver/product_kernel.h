@@ -37,6 +37,7 @@ struct CompiledStage {
   std::shared_ptr<const LoopKernel> loops;
   std::vector<size_t> inputs;  ///< which inputs of the kernel the code reads, after the product
   int64_t tasks_per_row = 1;
+  int64_t columns_per_task = 1;  ///< the last task of a row may have fewer
   TensorType result;  ///< of a feeder
 };
 

@@ -321,9 +321,8 @@ class BlockRun {
         function(&frame, first_row * per_row, end_row * per_row, scratch);
         return;
       }
-      const int64_t per_task = (stage.columns + per_row - 1) / per_row;
-      const int64_t first = part.column / per_task;
-      const int64_t end = (part.column_end + per_task - 1) / per_task;
+      const int64_t first = part.column / stage.columns_per_task;
+      const int64_t end = (part.column_end + stage.columns_per_task - 1) / stage.columns_per_task;
       for (int64_t row = first_row; row < end_row; ++row)
         function(&frame, row * per_row + first, row * per_row + end, scratch);
     }

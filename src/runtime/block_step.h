@@ -48,6 +48,7 @@ struct BlockStage {
   std::vector<Place> buffers;  ///< by BufferId. With a product the first is its block
   std::vector<int> strided_inputs;
   int64_t tasks_per_row = 1;
+  int64_t columns_per_task = 1;  ///< the last task of a row may have fewer
 
   Place result;                  ///< of the sums when there is no kernel
   int64_t result_row_bytes = 0;  ///< a block given to the next stage: the bytes of its rows
