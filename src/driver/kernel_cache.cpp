@@ -56,7 +56,8 @@ std::string key_of(const KernelRequest& request, bool fast_math, const Cpu& cpu)
       key += ",";
     }
     for (bool swept : kernel.domain.swept) key += swept ? "-" : "|";
-    for (bool permuted : kernel.permuted) key += permuted ? "p" : "";
+    for (bool permuted : kernel.permuted) key += permuted ? "p" : ".";
+    for (bool constant : kernel.constant) key += constant && kernel.product ? "c" : ".";
     key += print(kernel.body);
   };
   const std::vector<const FusedKernel*> stages = stages_of(*request.kernel);

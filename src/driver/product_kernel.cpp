@@ -88,6 +88,7 @@ class Compilation {
     if (made.input == parameters.size())
       throw InternalError("products: an operand of " + kernel.name + " is not in memory");
     made.lines = lines;
+    made.is_constant = kernel.constant[made.input];
     const bool varies =
         std::any_of(made.read.batch.begin(), made.read.batch.end(), [](const OperandRead::Axis& axis) {
           return axis.extent != 1 && std::any_of(axis.coefficients.begin(), axis.coefficients.end(),
@@ -160,7 +161,7 @@ class Compilation {
 
   /// Whether nobody else needs the same lines of the operand.
   bool is_packed_with_blocks(const CompiledOperand& operand, bool used_once) const {
-    return used_once && (operand.copies == shape_.batch);
+    return used_once && operand.copies == shape_.batch && !operand.is_constant;
   }
 
   void decide_packing(CompiledStage& stage, int64_t block_columns) const {
@@ -208,6 +209,7 @@ class Compilation {
       auto how = [&](const CompiledOperand& operand) {
         if (operand.is_fed) return "the rows made before";
         if (stage.method->reads_in_place()) return "read in place";
+        if (operand.is_constant) return "packed when compiled";
         return operand.ahead ? "packed ahead" : "packed with each block";
       };
       text += "product " + std::to_string(shape_.rows) + "x" + std::to_string(stage.depth) + " by " +

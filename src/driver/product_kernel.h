@@ -21,7 +21,8 @@ struct CompiledOperand {
   size_t input;
   int64_t lines;
   bool is_fed = false;  ///< it is the block of rows that the stage before makes
-  bool ahead = false;   ///< packed before the blocks run
+  bool is_constant = false;
+  bool ahead = false;   ///< packed before the blocks run; a constant before the program ever runs
   int64_t copies = 1;   ///< of it packed: one for all of the batch when it does not change
 };
 

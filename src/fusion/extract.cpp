@@ -34,6 +34,7 @@ class Extraction {
       mapping[static_cast<uint32_t>(value)] = kernel.body.add_parameter(
           "a" + std::to_string(kernel.inputs.size()), state_.graph.type_of(value), state_.graph[value].where);
       kernel.inputs.push_back(value);
+      kernel.constant.push_back(state_.graph[value].op == Op::constant);
     }
     for (Value value : seen) {
       if (!is_read(value)) mapping[static_cast<uint32_t>(value)] = copy(value, mapping, kernel.body);

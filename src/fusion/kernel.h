@@ -53,6 +53,7 @@ struct FusedKernel {
   std::string name;            ///< "mul_add_max_sum"
   Graph body;                  ///< parameters are what it reads, outputs what it writes
   std::vector<Value> inputs;   ///< of the whole graph, one per parameter of the body
+  std::vector<bool> constant;  ///< which inputs are known when the program is compiled
   std::vector<Value> outputs;  ///< of the whole graph, one per output of the body
   Domain domain;
   /// Outputs (by position) that are transposes of a value computed at every point: stored where the transpose

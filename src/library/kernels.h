@@ -22,6 +22,7 @@ struct MultiplyTask {
   const void* a;
   const void* b;
   int64_t a_panel_bytes;
+  int64_t a_row_bytes;  ///< not 0: A is not packed, but rows this far apart
   int64_t b_panel_bytes;
   int64_t rows;
   int64_t columns;

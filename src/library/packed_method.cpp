@@ -63,11 +63,23 @@ class PackedMethod final : public ProductMethod {
     pack(b, b_layout(), first, last, packed);
   }
 
+  bool takes_rows() const override { return !swapped_; }
   void multiply(const void* a, const void* b, int64_t rows, int64_t columns, void* c, int64_t row_stride,
                 void* /*scratch*/) const override {
+    multiply_task(a, 0, b, rows, columns, c, row_stride);
+  }
+  void multiply_rows(const void* a, int64_t a_row_stride, const void* b, int64_t rows, int64_t columns,
+                     void* c, int64_t row_stride, void* /*scratch*/) const override {
+    multiply_task(a, a_row_stride, b, rows, columns, c, row_stride);
+  }
+
+ private:
+  void multiply_task(const void* a, int64_t a_row_bytes, const void* b, int64_t rows, int64_t columns,
+                     void* c, int64_t row_stride) const {
     MultiplyTask task{.a = a,
                       .b = b,
                       .a_panel_bytes = a_panel_bytes(),
+                      .a_row_bytes = a_row_bytes,
                       .b_panel_bytes = b_panel_bytes(),
                       .rows = rows,
                       .columns = columns,
@@ -87,7 +99,6 @@ class PackedMethod final : public ProductMethod {
     kernels_.multiply(task);
   }
 
- private:
   const PanelLayout& a_layout() const { return swapped_ ? columns_ : rows_; }
   const PanelLayout& b_layout() const { return swapped_ ? rows_ : columns_; }
 

@@ -51,6 +51,12 @@ void ProductMethod::multiply_in_place(const ProductOperand& /*a*/, const Product
   throw InternalError(std::string(name()) + " wants packed operands");
 }
 
+void ProductMethod::multiply_rows(const void* /*a*/, int64_t /*a_row_stride*/, const void* /*b*/,
+                                  int64_t /*rows*/, int64_t /*columns*/, void* /*c*/, int64_t /*row_stride*/,
+                                  void* /*scratch*/) const {
+  throw InternalError(std::string(name()) + " wants packed operands");
+}
+
 std::unique_ptr<const ProductMethod> choose_product_method(ProductType type, int64_t rows, int64_t columns,
                                                            int64_t k, const Cpu& cpu) {
   if (rows == 1 && (type == ProductType::f32 || type == ProductType::f64)) return vector_method(type, k, cpu);

@@ -76,6 +76,12 @@ class ProductMethod {
   virtual void multiply(const void* a, const void* b, int64_t rows, int64_t columns, void* c,
                         int64_t row_stride, void* scratch) const = 0;
 
+  /// The same with rows of A that are not packed: elements of the type that is computed in, neighbours along
+  /// k, in rows `a_row_stride` bytes apart. Only where takes_rows().
+  virtual bool takes_rows() const { return false; }
+  virtual void multiply_rows(const void* a, int64_t a_row_stride, const void* b, int64_t rows,
+                             int64_t columns, void* c, int64_t row_stride, void* scratch) const;
+
   /// A method for a single row reads both operands where they lie, and only this is called of the above: c[j]
   /// = product of line 0 of A and line first + j of B, for j in [0, columns).
   virtual bool reads_in_place() const { return false; }

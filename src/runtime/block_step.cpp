@@ -258,11 +258,25 @@ class BlockRun {
                                         scratch_ + at.multiply);
         return sums;
       }
-      const std::byte* lhs = packed(i, true, part.element, part.row, part.row_end);
       const std::byte* rhs = packed(i, false, part.element, part.column, part.column_end);
+      if (takes_fed_rows(i)) {
+        stage.method->multiply_rows(fed, run_.step_.stages[i - 1].result_row_bytes, rhs,
+                                    part.row_end - part.row, part.column_end - part.column, sums, row_bytes,
+                                    scratch_ + at.multiply);
+        return sums;
+      }
+      const std::byte* lhs = packed(i, true, part.element, part.row, part.row_end);
       stage.method->multiply(lhs, rhs, part.row_end - part.row, part.column_end - part.column, sums,
                              row_bytes, scratch_ + at.multiply);
       return sums;
+    }
+
+    /// Whether the rows that the stage before has made are multiplied as they are.
+    bool takes_fed_rows(size_t i) const {
+      const BlockStage& stage = run_.step_.stages[i];
+      return stage.lhs.place.kind == Place::Kind::block && !stage.lhs.packed && stage.method->takes_rows() &&
+             product_type(run_.step_.stages[i - 1].result_dtype) == product_type(stage.lhs.dtype) &&
+             dtype_of(product_type(stage.lhs.dtype)) == run_.step_.stages[i - 1].result_dtype;
     }
 
     const std::byte* packed(size_t i, bool is_lhs, int64_t element, int64_t first, int64_t last) {
