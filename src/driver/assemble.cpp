@@ -84,6 +84,9 @@ class Assembly {
       const LoopKernel& loops = *compiled_[step]->loops;
       for (size_t i = 0; i < kernel.outputs.size(); ++i) request_output(step, i);
       if (compiled_[step]->product != nullptr) request_packed(step);
+      const std::vector<Value> written = values_written(kernel);
+      for (size_t i = kernel.outputs.size(); i < written.size(); ++i)
+        add_request(written[i], request_for(step, written[i]));
       for (size_t buffer = 0; buffer < loops.buffers.size(); ++buffer) {
         if (loops.buffers[buffer].role != Buffer::Role::partial) continue;
         partial_request_[{step, buffer}] = requests_.size();
@@ -95,20 +98,29 @@ class Assembly {
     }
   }
 
-  void request_output(size_t step, size_t i) {
-    const FusedKernel& kernel = kernels_[step];
-    const LoopKernel& loops = *compiled_[step]->loops;
-    const Value value = kernel.outputs[i];
-    const int64_t bytes = graph_.type_of(value).bytes();
-    if (bytes == 0) return;
+  PlanRequest request_for(size_t step, Value value) const {
     PlanRequest request;
-    request.bytes = bytes;
+    request.bytes = graph_.type_of(value).bytes();
     request.first_step = static_cast<int>(step);
     request.last_step = std::max(static_cast<int>(step), last_reader(value));
     request.name = "%" + std::to_string(index_of(value));
     if (auto output = output_of_.find(static_cast<uint32_t>(value)); output != output_of_.end()) {
       request.output = output->second;
     }
+    return request;
+  }
+
+  void add_request(Value value, PlanRequest request) {
+    if (request.bytes == 0) return;
+    request_of_.emplace(static_cast<uint32_t>(value), requests_.size());
+    requests_.push_back(std::move(request));
+  }
+
+  void request_output(size_t step, size_t i) {
+    const FusedKernel& kernel = kernels_[step];
+    const LoopKernel& loops = *compiled_[step]->loops;
+    const Value value = kernel.outputs[i];
+    PlanRequest request = request_for(step, value);
     for (const auto& [input, from] : overwritable_inputs(step)) {
       const auto buffer = static_cast<BufferId>(loops.buffers.size() - others_after_outputs(loops) -
                                                 kernel.outputs.size() + i);
@@ -123,8 +135,7 @@ class Assembly {
         request.in_place_of.push_back({PlanRequest::Operand::Kind::donated, donated->second});
       }
     }
-    request_of_.emplace(static_cast<uint32_t>(value), requests_.size());
-    requests_.push_back(std::move(request));
+    add_request(value, std::move(request));
   }
 
   /// Inputs that the code of a step reads, with their buffers. Operands of a product are read again and
@@ -244,8 +255,11 @@ class Assembly {
       to.buffers.push_back(read_place(kernel.inputs[input], plan));
       note_strides(kernel.inputs[input], to.strided_inputs);
     }
-    for (Value output : kernel.outputs)
-      to.buffers.push_back(is_last ? written_place(output, plan) : Place{Place::Kind::block, 0});
+    for (Value output : kernel.outputs) {
+      const bool is_fed =
+          !is_last && output == stage_kernel(step, number + 1).inputs[stage_kernel(step, number + 1).fed];
+      to.buffers.push_back(is_fed ? Place{Place::Kind::block, 0} : written_place(output, plan));
+    }
     to.buffers.resize(from.loops->buffers.size(), {Place::Kind::arena, 0});
     if (!is_last) {
       to.result_dtype = from.result.dtype;

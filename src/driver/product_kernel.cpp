@@ -33,7 +33,9 @@ class Compilation {
     result_.batch = shape_.batch;
     result_.rows = shape_.rows;
     const std::vector<const FusedKernel*> stages = stages_of(kernel_);
-    for (size_t i = 0; i + 1 < stages.size(); ++i) add_feeder(*stages[i], layouts_[i]);
+    for (size_t i = 0; i + 1 < stages.size(); ++i)
+      add_feeder(*stages[i], layouts_[i],
+                 stages[i + 1]->body.type_of(stages[i + 1]->body.parameters()[stages[i + 1]->fed]));
     CompiledStage stage = product_stage(kernel_);
     choose_blocks(stage);
     const Epilogue epilogue = epilogue_of(kernel_);
@@ -48,9 +50,9 @@ class Compilation {
   }
 
  private:
-  void add_feeder(const FusedKernel& feeder, const std::vector<Layout>& layouts) {
+  /// `type` is that of the rows it makes.
+  void add_feeder(const FusedKernel& feeder, const std::vector<Layout>& layouts, const TensorType& type) {
     CompiledStage stage;
-    const TensorType& type = feeder.body.type_of(feeder.body.outputs()[0]);
     if (feeder.product) {
       stage = product_stage(feeder);
       add_code(stage, epilogue_of(feeder), layouts, false);

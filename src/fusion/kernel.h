@@ -61,8 +61,10 @@ struct FusedKernel {
   std::vector<bool> permuted;
   std::optional<Value> product;  ///< the one dot, of the body; see fusion/product.h
   size_t columns = 0;            ///< with a product: how many of the last axes of the domain are its columns
-  /// Runs before it on each block of rows; its one output is the first operand of the product.
+  /// Runs before it on each block of rows: one of its outputs is the first operand of the product, and is
+  /// never all in memory.
   std::shared_ptr<const FusedKernel> feeder;
+  size_t fed = 0;  ///< the input that is the feeder's output
 };
 
 /// The kernel and what runs before it on each block of rows, in the order of running.

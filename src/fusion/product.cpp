@@ -325,12 +325,13 @@ class Chaining {
       readers_[static_cast<uint32_t>(stored_value(graph_, output))].push_back(SIZE_MAX);
     std::vector<bool> gone(kernels_.size(), false);
     for (size_t i = 0; i < kernels_.size(); ++i) {
-      const std::optional<size_t> feeder = feeder_of(kernels_[i]);
+      const std::optional<size_t> feeder = feeder_of(kernels_[i], i);
       if (!feeder || gone[*feeder]) continue;
       FusedKernel& kernel = kernels_[i];
       auto before = std::make_shared<FusedKernel>(kernels_[*feeder]);
       before->columns = columns_;
       kernel.feeder = std::move(before);
+      kernel.fed = fed_;
       kernel.name = joined_names(op_names(kernel));
       kernel.body.rename(kernel.name);
       gone[*feeder] = true;
@@ -341,7 +342,7 @@ class Chaining {
 
  private:
   /// The kernel that may run with this one; sets columns_.
-  std::optional<size_t> feeder_of(const FusedKernel& kernel) {
+  std::optional<size_t> feeder_of(const FusedKernel& kernel, size_t number) {
     if (!kernel.product) return std::nullopt;
     const OperandRead lhs = read_of_operand(kernel.body, *kernel.product, 0);
     const auto& parameters = kernel.body.parameters();
@@ -354,7 +355,9 @@ class Chaining {
       return std::nullopt;
     const FusedKernel& feeder = kernels_[writer->second];
     const Shape& shape = kernel.body.type_of(lhs.array).shape;
-    if (feeder.outputs.size() != 1 || !is_plain(lhs, shape)) return std::nullopt;
+    if (!is_plain(lhs, shape) || !others_may_wait(feeder, kernel, static_cast<Value>(fed), number))
+      return std::nullopt;
+    fed_ = position;
     columns_ = 0;
     int64_t rows = 1;
     for (const OperandRead::Axis& axis : lhs.contracted) columns_ += axis.extent != 1 ? 1 : 0;
@@ -367,6 +370,58 @@ class Chaining {
       if (of_feeder.batch != own.batch || of_feeder.rows != own.rows) return std::nullopt;
     }
     return fits(feeder, shape, rows, kernel.domain.has_sweep) ? std::optional(writer->second) : std::nullopt;
+  }
+
+  /// Whether the other outputs of the feeder are only read after this kernel, or by it for the rows at hand.
+  bool others_may_wait(const FusedKernel& feeder, const FusedKernel& kernel, Value fed, size_t number) const {
+    for (Value output : feeder.outputs) {
+      if (output == fed) continue;
+      const auto readers = readers_.find(static_cast<uint32_t>(output));
+      if (readers == readers_.end()) continue;
+      for (size_t reader : readers->second) {
+        if (reader < number || (reader == number && !reads_own_rows(kernel, output))) return false;
+      }
+    }
+    return true;
+  }
+
+  /// Whether a kernel needs, for a row of its domain, just that row of an input that has one element a row.
+  static bool reads_own_rows(const FusedKernel& kernel, Value input) {
+    if (kernel.domain.has_sweep) return false;
+    const Graph& body = kernel.body;
+    const auto position = static_cast<size_t>(std::find(kernel.inputs.begin(), kernel.inputs.end(), input) -
+                                              kernel.inputs.begin());
+    const Value wanted = body.parameters()[position];
+    for (size_t operand : {0, 1}) {
+      if (read_of_operand(body, *kernel.product, operand).array == wanted) return false;
+    }
+    const size_t rows = kernel.domain.extents.size() - kernel.columns;
+    std::vector<Index> own;
+    for (size_t axis = 0; axis < rows; ++axis) own.push_back(Index::of(static_cast<LoopVar>(axis)));
+    std::vector<std::pair<Value, std::vector<Index>>> work;
+    for (size_t i = 0; i < body.outputs().size(); ++i) {
+      const Value element = stored_element(kernel, i);
+      work.emplace_back(element, full_index(kernel.domain, body.type_of(element).shape));
+    }
+    while (!work.empty()) {
+      const auto [value, at] = std::move(work.back());
+      work.pop_back();
+      const Node& node = body[value];
+      if (value == wanted) {
+        std::vector<Index> used;
+        for (size_t axis = 0; axis < at.size(); ++axis) {
+          if (node.type.shape[axis] != 1) used.push_back(at[axis]);
+        }
+        if (used != own) return false;
+      }
+      if (node.op == Op::dot || family_of(node.op) == OpFamily::Source) continue;
+      if (!is_pointwise(node.op) || node.op == Op::gather || node.op == Op::dynamic_slice ||
+          node.op == Op::dynamic_update_slice)
+        return false;
+      for (ElementRead& read : reads_of(body, value, at, kernel.domain.extents_function(), {}))
+        work.emplace_back(node.inputs[read.operand], std::move(read.index));
+    }
+    return true;
   }
 
   bool fits(const FusedKernel& feeder, const Shape& shape, int64_t rows, bool needs_whole_rows) const {
@@ -432,6 +487,7 @@ class Chaining {
   std::vector<FusedKernel>& kernels_;
   int64_t l2_bytes_;
   size_t columns_ = 0;
+  size_t fed_ = 0;
   std::unordered_map<uint32_t, std::vector<size_t>> readers_;
   std::unordered_map<uint32_t, size_t> writer_;
 };
@@ -440,13 +496,24 @@ class Chaining {
 
 std::vector<Value> values_read(const FusedKernel& kernel) {
   std::vector<Value> values;
-  std::optional<Value> fed;
   for (const FusedKernel* stage : stages_of(kernel)) {
-    for (Value input : stage->inputs) {
-      if (input != fed && std::find(values.begin(), values.end(), input) == values.end())
-        values.push_back(input);
+    for (size_t i = 0; i < stage->inputs.size(); ++i) {
+      const bool is_fed = stage->feeder != nullptr && i == stage->fed;
+      if (!is_fed && std::find(values.begin(), values.end(), stage->inputs[i]) == values.end())
+        values.push_back(stage->inputs[i]);
     }
-    fed = stage->outputs[0];
+  }
+  return values;
+}
+
+std::vector<Value> values_written(const FusedKernel& kernel) {
+  std::vector<Value> values;
+  std::optional<Value> fed;
+  for (const FusedKernel* stage = &kernel; stage != nullptr; stage = stage->feeder.get()) {
+    for (Value output : stage->outputs) {
+      if (output != fed) values.push_back(output);
+    }
+    if (stage->feeder != nullptr) fed = stage->inputs[stage->fed];
   }
   return values;
 }

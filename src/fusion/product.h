@@ -68,6 +68,9 @@ Epilogue epilogue_of(const FusedKernel& kernel);
 /// The values a kernel reads from memory in any of its stages.
 std::vector<Value> values_read(const FusedKernel& kernel);
 
+/// The values a kernel leaves in memory, its own outputs first.
+std::vector<Value> values_written(const FusedKernel& kernel);
+
 /// Lets a kernel that makes the rows of a product's first operand run with it, block by block, so that they
 /// are never all in memory: scaled or normalised operands, and the scores of attention.
 void chain_products(const Graph& graph, std::vector<FusedKernel>& kernels, int64_t l2_bytes);

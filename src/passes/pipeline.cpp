@@ -11,6 +11,7 @@
 #include "passes/expand_products.h"
 #include "passes/fold_constants.h"
 #include "passes/fold_scales.h"
+#include "passes/normalise_late.h"
 #include "passes/simplify.h"
 
 namespace tokamak {
@@ -28,6 +29,8 @@ constexpr GraphPass kGraphPasses[] = {
     // After folding, which makes constants of the factors; before the next round folds them into the weights.
     {"fold-scales", "make the factors of a product part of its constant weights",
      [](const Graph& graph, const PipelineOptions&) { return fold_scales(graph); }},
+    {"normalise-late", "divide by the sums of a softmax after the product that follows",
+     [](const Graph& graph, const PipelineOptions&) { return normalise_late(graph); }},
     // Before the rest: what it writes has views and conversions to simplify.
     {"expand-products", "write products without a matrix on one side as sums",
      [](const Graph& graph, const PipelineOptions&) { return expand_products(graph); }},
