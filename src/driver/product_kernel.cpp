@@ -117,8 +117,11 @@ class Compilation {
 
   /// What reduces the columns needs all of them: as many rows as half of the cache holds.
   void choose_whole_rows(const CompiledStage& stage) {
-    const int64_t panel = stage.method->a_panel();
     const auto element = static_cast<int64_t>(size_of(stage.sums));
+    int64_t panel = stage.method->a_panel();  // of all stages: blocks start where panels do
+    for (const CompiledStage& before : result_.stages) {
+      if (before.method != nullptr) panel = std::lcm(panel, before.method->a_panel());
+    }
     int64_t row_bytes = shape_.depth * element;
     for (const CompiledStage& before : result_.stages)
       row_bytes += before.columns * static_cast<int64_t>(size_of(before.result.dtype));
@@ -127,7 +130,7 @@ class Compilation {
     const int64_t fair =
         round_up((shape_.batch * shape_.rows + enough_blocks() - 1) / enough_blocks(), panel);
     const int64_t rows = std::min({most, 32 * panel, std::max(fair, 4 * panel)});
-    result_.block_rows = std::min(rows, result_.block_rows);
+    result_.block_rows = std::min(rows, round_up(shape_.rows, panel));
   }
 
   /// Long runs of columns, which may be what lies together in memory.

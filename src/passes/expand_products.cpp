@@ -52,7 +52,10 @@ class Expansion {
     Ints summed(axes_.lhs_contract.size());
     std::iota(summed.begin(), summed.end(), node_.type.rank());
     Value sums = products;
-    if (!summed.empty()) {
+    const TensorType& all = made_.type_of(products);
+    if (all.elements() == node_.type.elements() && node_.type.elements() > 0) {  // nothing to add
+      sums = made_.add(Op::reshape, {products}, {{Attr::shape, node_.type.shape}}, node_.where);
+    } else if (!summed.empty()) {
       sums = made_.add(is_bool ? Op::reduce_any : Op::reduce_sum, {products}, {{Attr::axes, summed}},
                        node_.where);
     }
