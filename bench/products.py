@@ -27,8 +27,9 @@ from typing import Any
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import numpy as np
-import tokamak as tk
 from demo import Column, bold, dim, green, machine, ms_text, paint, print_table
+
+import tokamak as tk
 
 # The programs, each written once. `m` has what the libraries spell differently.
 
