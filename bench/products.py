@@ -1,10 +1,10 @@
 """Matrix products, convolution and attention, timed against NumPy, and torch and jax where installed.
 
-Every answer is compared with NumPy's in float64 before anything is timed. The contestants take turns, with a
-short rest before each turn so that the threads of the one before have gone to sleep; a time is the best of
-all turns.
+Every answer is compared with NumPy's in float64 before anything is timed. The contestants take turns. Before
+a turn there is a rest, until the threads of the one before have gone to sleep and the machine is idle, or
+patience is at its end; a time is the best of all turns.
 
-    python bench/products.py [--json FILE] [--only NAME ...] [--seconds S]
+    python bench/products.py [--json FILE] [--only NAME ...] [--seconds S] [--patience S]
 """
 
 from __future__ import annotations
@@ -290,7 +290,7 @@ WORKLOADS = [
 # Measuring.
 
 FLOAT64_SLACK = {np.float32: 2e-5, np.float64: 1e-12}  # of the largest magnitude
-REST = 0.03  # seconds before a turn
+REST = 0.03  # seconds before a turn, at least
 TURN = 0.03  # seconds that a turn lasts at least
 
 
@@ -306,7 +306,8 @@ class Result:
     dtype: str
     flops: float
     kernels: int = 0
-    turns: int = 0
+    turns: int = 0  # of each contestant
+    disturbed: int = 0  # turns of any of them that began on a busy machine
     ms: dict[str, float] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     gflops: float = 0
@@ -324,9 +325,29 @@ def check(workload: Workload, contestant: str, got: Any, want: np.ndarray) -> No
         raise WrongAnswerError(f"{workload.name}: {contestant} is off by {error:.2e} of the largest element")
 
 
+def busy_seconds() -> float:
+    """What all processors have worked so far, for anybody; 0 where that is not known."""
+    try:
+        user, nice, system, _, _, *others = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
+    except (OSError, ValueError):
+        return 0
+    return sum(map(int, (user, nice, system, *others))) / os.sysconf("SC_CLK_TCK")
+
+
+def rest(until: float) -> bool:
+    """Waits for a moment in which the machine is idle, but not for ever. Whether it came."""
+    while True:
+        before = busy_seconds()
+        time.sleep(REST)
+        used = busy_seconds() - before
+        if used <= max(0.01, 0.1 * REST * (os.cpu_count() or 1)):
+            return True
+        if time.perf_counter() >= until:
+            return False
+
+
 def turn(call: Callable[[], Any]) -> float:
     """Seconds of a call, over as many as a turn takes."""
-    time.sleep(REST)
     call()
     count = 0
     start = now = time.perf_counter()
@@ -337,7 +358,7 @@ def turn(call: Callable[[], Any]) -> float:
     return (now - start) / count
 
 
-def measure(workload: Workload, everyone: list[Contestant], seconds: float) -> Result:
+def measure(workload: Workload, everyone: list[Contestant], seconds: float, patience: float) -> Result:
     result = Result(
         workload.name, workload.title, workload.data, np.dtype(workload.dtype).name, workload.flops
     )
@@ -360,10 +381,14 @@ def measure(workload: Workload, everyone: list[Contestant], seconds: float) -> R
         calls[one.name] = call
     del want
     best = dict.fromkeys(calls, float("inf"))
-    deadline = time.perf_counter() + seconds
-    while result.turns < 3 or time.perf_counter() < deadline:
+    worked = 0.0
+    until = time.perf_counter() + patience
+    while result.turns < 3 or worked < seconds:
         for name, call in calls.items():
+            result.disturbed += not rest(until)
+            start = time.perf_counter()
             best[name] = min(best[name], turn(call))
+            worked += time.perf_counter() - start
         result.turns += 1
     result.kernels = workload.kernels
     result.ms = {name: s * 1e3 for name, s in best.items()}
@@ -408,7 +433,7 @@ class Peak:
         if self.loop is None:
             return
         rounds = 1_000_000
-        time.sleep(REST)
+        rest(time.perf_counter() + 1)
         for _ in range(10):
             workers = [threading.Thread(target=self.loop, args=(rounds,)) for _ in range(self.threads - 1)]
             start = time.perf_counter()
@@ -467,6 +492,9 @@ def print_results(results: list[Result], names: list[str], width: int) -> None:
     turns = min(r.turns for r in results)
     print(f"\n{bold('Time of a call')} {dim(f'milliseconds, the best of {turns} or more interleaved turns')}")
     print_table(columns, width)
+    disturbed = [r.name for r in results if r.disturbed]
+    if disturbed:
+        print(dim("Others were at work before some turns of " + ", ".join(disturbed) + "."))
 
 
 MEANING = [
@@ -510,6 +538,13 @@ def main() -> int:
     parser.add_argument(
         "--seconds", type=float, default=3.0, help="for the turns of each program (%(default)s)"
     )
+    parser.add_argument(
+        "--patience",
+        type=float,
+        default=10.0,
+        metavar="SECONDS",
+        help="to wait for an idle machine, for each program (%(default)s)",
+    )
     options = parser.parse_args()
     width = shutil.get_terminal_size((140, 24)).columns
 
@@ -535,7 +570,7 @@ def main() -> int:
             print(dim(f"  timing {workload.name} …"), end="\r", flush=True)
         try:
             peak.sample()
-            results.append(measure(workload, everyone, options.seconds))
+            results.append(measure(workload, everyone, options.seconds, options.patience))
         except WrongAnswerError as error:
             print(f"WRONG ANSWER  {error}", file=sys.stderr)
             return 1

@@ -1,4 +1,4 @@
-"""Attention with a causal mask, and the projection that follows: two kernels; the scores are never all stored.
+"""Attention with a causal mask and the projection after it: two kernels; the scores are never all stored.
 
 Also: operands read through transposed views, a weight as a constant, and what the compiler says about it.
 """
