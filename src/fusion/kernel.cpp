@@ -16,6 +16,12 @@ Shape Domain::row_extents() const {
   return rows;
 }
 
+bool Domain::sweeps_within_last(size_t count) const {
+  const auto first = std::find(swept.begin(), swept.end(), true);
+  return swept.end() - first <= static_cast<int64_t>(count) &&
+         std::find(first, swept.end(), false) == swept.end();
+}
+
 Shape without_ones(const Shape& shape) {
   Shape kept;
   for (int64_t extent : shape) {

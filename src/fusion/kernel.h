@@ -26,6 +26,8 @@ struct Domain {
   bool has_sweep = false;  ///< there are reductions or scans, though all their axes may have extent 1
 
   Shape row_extents() const;
+  /// Whether all axes that are swept are among the last `count`, and none that is not comes after them.
+  bool sweeps_within_last(size_t count) const;
   Extents extents_function() const {
     return [this](LoopVar var) { return extents[static_cast<size_t>(var)]; };
   }

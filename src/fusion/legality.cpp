@@ -22,13 +22,6 @@ std::vector<Index> home_index(const Domain& domain, const Shape& shape, bool is_
 
 namespace {
 
-/// Whether all axes that are swept are among the last `columns`, and no other comes after the first of them.
-bool within_columns(const std::vector<bool>& swept, size_t columns) {
-  const auto first = static_cast<size_t>(std::find(swept.begin(), swept.end(), true) - swept.begin());
-  return first + columns >= swept.size() &&
-         std::find(swept.begin() + static_cast<int64_t>(first), swept.end(), false) == swept.end();
-}
-
 /// One examination. Needs are visited from the latest value to the earliest, so that all needs of a value are
 /// known when it is its turn.
 class Examination {
@@ -80,7 +73,7 @@ class Examination {
         refuse("it goes through the columns of a product in order, which the kernel has side by side");
         return false;
       }
-      if (group_.product && !within_columns(swept, group_.columns)) {
+      if (group_.product && !Domain{.swept = swept}.sweeps_within_last(group_.columns)) {
         refuse("it reduces the rows of a product, of which the kernel sees a block at a time");
         return false;
       }
@@ -278,7 +271,7 @@ class Examination {
       return false;
     const Group& with_product = other.product ? other : group_;
     const Domain& swept = other.domain.has_sweep ? other.domain : joining_.domain;
-    if (with_product.product && swept.has_sweep && !within_columns(swept.swept, with_product.columns))
+    if (with_product.product && swept.has_sweep && !swept.sweeps_within_last(with_product.columns))
       return false;
     if (other.domain.has_sweep && joining_.domain.has_sweep && other.domain.swept != joining_.domain.swept)
       return false;
