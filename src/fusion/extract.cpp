@@ -4,6 +4,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "fusion/product.h"
 #include "ops/index_map.h"
 
 namespace tokamak {
@@ -13,7 +14,11 @@ namespace {
 class Extraction {
  public:
   Extraction(const Groups& state, int group, std::vector<Value> outputs)
-      : state_(state), group_(group), outputs_(std::move(outputs)) {}
+      : state_(state), group_(group), outputs_(std::move(outputs)) {
+    const std::optional<Value> product = state.groups[static_cast<size_t>(group)].product;
+    for (size_t operand = 0; product && operand < 2; ++operand)
+      operands_.insert(read_of_operand(state.graph, *product, operand).array);
+  }
 
   FusedKernel run() {
     const Group& group = state_.groups[static_cast<size_t>(group_)];
@@ -60,11 +65,11 @@ class Extraction {
   /// Whether the kernel reads the value from memory.
   bool is_read(Value value) const {
     const Node& node = state_.graph[value];
-    if (node.op == Op::parameter) return true;
+    // The operands of a product are in memory, also for what would rather compute them again.
+    if (node.op == Op::parameter || operands_.count(value) != 0) return true;
     const Group& group = state_.groups[static_cast<size_t>(group_)];
-    // A product reads all its operands from memory: numbers and copied views too.
-    if (node.op == Op::constant) return !is_inline_constant(node) || group.arrays.count(value) != 0;
-    if (!is_computed(node)) return state_[value].group != group_ && group.arrays.count(value) != 0;
+    if (node.op == Op::constant) return !is_inline_constant(node);
+    if (!is_computed(node)) return false;
     return state_[value].group != group_ && group.recomputed.count(value) == 0;
   }
 
@@ -93,6 +98,7 @@ class Extraction {
   const Groups& state_;
   int group_;
   std::vector<Value> outputs_;
+  std::set<Value> operands_;
 };
 
 }  // namespace

@@ -91,6 +91,7 @@ class OperandWalk {
   }
 
  private:
+  static constexpr size_t kMaxBounds = 8;  ///< that packing tests while it reads
   static constexpr size_t kBatch = 0;
   static constexpr size_t kLines = 1;
   static constexpr size_t kContracted = 2;
@@ -176,6 +177,7 @@ class OperandWalk {
                               : read.contracted)
           .push_back(std::move(axis));
     }
+    if (guard_.size() > kMaxBounds) return;
     for (const Condition& condition : guard_) {
       OperandRead::Bound bound{condition.index.constant - condition.low, {}, condition.high - condition.low};
       for (const Digit& digit : digits_) {

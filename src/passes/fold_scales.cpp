@@ -1,6 +1,10 @@
 #include "passes/fold_scales.h"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <optional>
+#include <utility>
 
 #include "ops/contract.h"
 #include "passes/fold_constants.h"
@@ -78,9 +82,49 @@ class ScaleFolding {
     if (graph_[weights].op == Op::broadcast) weights = graph_[weights].inputs[0];
     const Tensor* constant = graph_.constant_value(weights);
     if (constant == nullptr || constant->type().elements() > kFoldWorkElements / 2) return std::nullopt;
+    if (!is_convolution(dot, 1 - operand) || !stays_normal(*constant, *graph_.constant_value(factors)))
+      return std::nullopt;
     const size_t added = shape.size() - constant->type().shape.size();
     if (axis < added || constant->type().shape[axis - added] != shape[axis]) return std::nullopt;
     return Scaling{dot, factors, operand, weights, axis - added};
+  }
+
+  /// Whether the other operand is made of windows. What users multiply themselves is left as they wrote it.
+  bool is_convolution(Value dot, size_t operand) const {
+    Value value = graph_[dot].inputs[operand];
+    while (family_of(graph_[value].op) == OpFamily::View) {
+      if (graph_[value].op == Op::window) return true;
+      value = graph_[value].inputs[0];
+    }
+    return false;
+  }
+
+  /// Whether no product of a weight and a factor is too large or too small for the dtype, nor made zero.
+  static bool stays_normal(const Tensor& weights, const Tensor& factors) {
+    const DType dtype = weights.type().dtype;
+    if (dtype != DType::f32 && dtype != DType::f64) return false;
+    const double least =
+        dtype == DType::f32 ? std::numeric_limits<float>::min() : std::numeric_limits<double>::min();
+    const double most =
+        dtype == DType::f32 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
+    auto range = [](const Tensor& tensor) {
+      double low = std::numeric_limits<double>::infinity();
+      double high = 0;
+      for (int64_t i = 0; i < tensor.type().elements(); ++i) {
+        const double size = std::abs(element_as_double(tensor, i));
+        if (!(size <= std::numeric_limits<double>::max()))
+          return std::pair(0.0, std::numeric_limits<double>::infinity());
+        if (size != 0) low = std::min(low, size);
+        high = std::max(high, size);
+      }
+      return std::pair(low, high);
+    };
+    const auto [low_weight, high_weight] = range(weights);
+    const auto [low_factor, high_factor] = range(factors);
+    for (int64_t i = 0; i < factors.type().elements(); ++i) {
+      if (element_as_double(factors, i) == 0) return false;
+    }
+    return high_weight * high_factor <= most && low_weight * low_factor >= least;
   }
 
   DotAxes axes_of(const Node& dot) const {

@@ -180,3 +180,55 @@ def test_results_do_not_depend_on_threads():
         tk.set_num_threads(before)
     for other in results[1:]:
         np.testing.assert_array_equal(results[0], other)
+
+
+@pytest.mark.parametrize("keys, width", [(33, 64), (4, 64), (20, 64), (64, 2), (200, 20), (77, 33)])
+def test_stages_with_panels_of_different_widths(keys, width):
+    q, k, v = r(300, 64), r(keys, 64), r(keys, width)
+    np.testing.assert_allclose(tk.jit(attention_2d)(q, k, v), attention_2d(q, k, v), rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("make", [lambda x: x * 2, np.abs, np.tanh, lambda x: np.maximum(x, 0), lambda x: -x])
+def test_operands_that_are_used_again(make):
+    def both(x, w):
+        h = make(x)
+        return h @ w + h, np.where(h > 0, h @ w, 0), w @ h * h
+
+    x, w = r(24, 24), r(24, 24)
+    for found, expected in zip(tk.jit(both)(x, w), both(x, w), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_residual_of_an_activation():
+    x, w, _ = convolutions
+
+    def block(x, w):
+        y = np.maximum(tk.conv(x, w, padding=1), 0)
+        return tk.conv(y, w, padding=1) + y
+
+    np.testing.assert_allclose(tk.jit(block)(x, w), tk.jit(block, fuse=False)(x, w), rtol=1e-4, atol=1e-4)
+
+
+def test_padding_upon_padding():
+    x, w = r(1, 2, 5, 5, 5), r(3, 2, 3, 3, 3)
+    around = [(0, 0), (0, 0)] + [(1, 1)] * 3
+
+    def padded(x, w):
+        return tk.conv(np.pad(np.pad(x, around), around), w, padding=1)
+
+    np.testing.assert_allclose(
+        tk.jit(padded)(x, w), tk.jit(padded, fuse=False)(x, w), rtol=1e-4, atol=1e-4
+    )
+    found = tk.jit(padded)(x, w)
+    np.testing.assert_allclose(found[:, :, 1:-1, 1:-1, 1:-1], tk.conv(np.pad(x, around), w, padding=1), atol=1e-4)
+
+
+def test_factors_are_not_moved_into_what_users_multiply():
+    x = np.array([[0.001, 0]], np.float16)
+    w = np.array([[60000, 1], [1, 1]], np.float16)
+    s = np.array([2, 2], np.float16)
+    np.testing.assert_array_equal(tk.jit(lambda x: (x @ w) * s)(x), (x @ w) * s)
+    large = np.full((2, 2), 1e30, np.float32)
+    small = np.full((1, 2), 1e-30, np.float32)
+    factors = np.full(2, 1e20, np.float32)
+    np.testing.assert_allclose(tk.jit(lambda x: (x @ large) * factors)(small), (small @ large) * factors, rtol=1e-5)
