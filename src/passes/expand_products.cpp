@@ -122,6 +122,86 @@ Value swapped(GraphRewriter& rewriter, const Node& dot, const Shape& shape) {
   return made.add(Op::reshape, {product}, {{Attr::shape, shape}}, dot.where);
 }
 
+/// A small result of a long sum, such as x.T @ x of many samples, is made in parts that stay in the cache and
+/// that threads share: products of pieces of the contracted axis, then their sum.
+class Pieces {
+ public:
+  static constexpr int64_t kPiece = 4096;
+  static constexpr int64_t kSmall = 64;
+
+  static bool are_worth_it(const Sizes& sizes, const DotAxes& axes, DType dtype) {
+    return std::max(sizes.rows, sizes.columns) <= kSmall && sizes.depth >= 2 * kPiece &&
+           axes.lhs_contract.size() == 1 && dtype != DType::boolean;
+  }
+
+  Pieces(Graph& made, const Node& dot, const DotAxes& axes) : made_(made), dot_(dot), axes_(axes) {}
+
+  Value run(Value lhs, Value rhs) {
+    const int64_t depth = made_.type_of(lhs).shape[static_cast<size_t>(axes_.lhs_contract[0])];
+    const int64_t whole = depth / kPiece * kPiece;
+    const DType dtype = dot_.type.dtype;
+    const bool narrow = dtype == DType::f16 || dtype == DType::bf16;
+    const Value left = converted(lhs, narrow ? DType::f32 : dtype);
+    const Value right = converted(rhs, narrow ? DType::f32 : dtype);
+    Value sum = in_pieces(range(left, axes_.lhs_contract[0], 0, whole),
+                          range(right, axes_.rhs_contract[0], 0, whole));
+    if (whole < depth) {
+      const Value rest = made_.add(Op::dot,
+                                   {range(left, axes_.lhs_contract[0], whole, depth),
+                                    range(right, axes_.rhs_contract[0], whole, depth)},
+                                   dot_.attributes, dot_.where);
+      sum = made_.add(Op::add, {sum, rest}, {}, dot_.where);
+    }
+    return converted(sum, dtype);
+  }
+
+ private:
+  Value range(Value value, int64_t axis, int64_t first, int64_t last) {
+    const Shape shape = made_.type_of(value).shape;
+    Ints starts(shape.size(), 0);
+    Ints limits = shape;
+    starts[static_cast<size_t>(axis)] = first;
+    limits[static_cast<size_t>(axis)] = last;
+    return made_.add(Op::slice, {value},
+                     {{Attr::starts, starts}, {Attr::limits, limits}, {Attr::steps, Ints(shape.size(), 1)}},
+                     dot_.where);
+  }
+
+  Value cut(Value value, int64_t axis) {
+    Shape shape = made_.type_of(value).shape;
+    const auto at = static_cast<size_t>(axis);
+    shape.insert(shape.begin() + axis, shape[at] / kPiece);
+    shape[at + 1] = kPiece;
+    return made_.add(Op::reshape, {value}, {{Attr::shape, std::move(shape)}}, dot_.where);
+  }
+
+  Value in_pieces(Value lhs, Value rhs) {
+    auto batch = [](const Ints& old, int64_t cut_axis) {
+      Ints axes{cut_axis};
+      for (int64_t axis : old) axes.push_back(axis < cut_axis ? axis : axis + 1);
+      return axes;
+    };
+    const int64_t left = axes_.lhs_contract[0];
+    const int64_t right = axes_.rhs_contract[0];
+    const Value products = made_.add(Op::dot, {cut(lhs, left), cut(rhs, right)},
+                                     {{Attr::lhs_batch, batch(axes_.lhs_batch, left)},
+                                      {Attr::rhs_batch, batch(axes_.rhs_batch, right)},
+                                      {Attr::lhs_contract, Ints{left + 1}},
+                                      {Attr::rhs_contract, Ints{right + 1}}},
+                                     dot_.where);
+    return made_.add(Op::reduce_sum, {products}, {{Attr::axes, Ints{0}}}, dot_.where);
+  }
+
+  Value converted(Value value, DType dtype) {
+    if (made_.type_of(value).dtype == dtype) return value;
+    return made_.add(Op::convert, {value}, {{Attr::dtype, dtype}}, dot_.where);
+  }
+
+  Graph& made_;
+  const Node& dot_;
+  const DotAxes& axes_;
+};
+
 Value improved(GraphRewriter& rewriter, const Node& dot) {
   const Graph& graph = rewriter.old();
   const DotAxes axes = axes_of_dot(graph, dot);
@@ -129,6 +209,8 @@ Value improved(GraphRewriter& rewriter, const Node& dot) {
   const std::vector<Value> inputs = rewriter(std::span<const Value>(dot.inputs));
   if (is_worth_expanding(sizes, dot.type.dtype))
     return Expansion(rewriter.graph(), dot, axes).run(inputs[0], inputs[1]);
+  if (!sizes.has_vector() && Pieces::are_worth_it(sizes, axes, dot.type.dtype))
+    return Pieces(rewriter.graph(), dot, axes).run(inputs[0], inputs[1]);
   // Of a matrix and a vector, the vector goes first.
   if (sizes.columns == 1) return swapped(rewriter, dot, dot.type.shape);
   return rewriter.graph().add(Op::dot, inputs, dot.attributes, dot.where);

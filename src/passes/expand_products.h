@@ -9,6 +9,7 @@ namespace tokamak {
 ///   %0 = dot %w, %x {lhs_batch=[], rhs_batch=[], lhs_contract=[1], rhs_contract=[0]}      w: f32[M,K], x:
 ///   f32[K]
 ///   =>  %0 = mul %w, %x;  %1 = reduce_sum %0 {axes=[1]}
+/// A small product over a long axis becomes the sum of products over pieces of it.
 /// The transpose of a product that nothing else reads becomes the product of the operands in the other order.
 Graph expand_products(const Graph& graph);
 

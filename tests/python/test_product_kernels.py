@@ -232,3 +232,16 @@ def test_factors_are_not_moved_into_what_users_multiply():
     small = np.full((1, 2), 1e-30, np.float32)
     factors = np.full(2, 1e20, np.float32)
     np.testing.assert_allclose(tk.jit(lambda x: (x @ large) * factors)(small), (small @ large) * factors, rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, np.int32])
+@pytest.mark.parametrize("samples", [8192, 20000, 40961])
+def test_few_columns_of_many_samples(samples, dtype):
+    x = rng.integers(-3, 4, (samples, 7)).astype(dtype) / (8 if dtype == np.float16 else 1)
+    x = x.astype(dtype)
+    y = rng.integers(-3, 4, (samples, 5)).astype(dtype)
+    expected = (x.astype(np.float64).T @ y.astype(np.float64)).astype(dtype)
+    np.testing.assert_array_equal(tk.jit(lambda x, y: x.T @ y)(x, y), expected)
+    stacked = np.stack([x, x + dtype(1)])
+    expected = np.einsum("bsi,sj->bij", stacked.astype(np.float64), y.astype(np.float64)).astype(dtype)
+    np.testing.assert_array_equal(tk.jit(lambda s, y: np.einsum("bsi,sj->bij", s, y))(stacked, y), expected)
