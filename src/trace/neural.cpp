@@ -131,6 +131,16 @@ Array attention(const Operand& q, const Operand& k, const Operand& v, const std:
     if (one.rank() < 2)
       fail("attention", to_string(one.type()) + " is not [..., positions, features]", q.where());
   }
+  auto axis = [](const Array& array, size_t from_end) {
+    return array.shape()[array.shape().size() - from_end];
+  };
+  const std::string given = "queries " + to_string(queries.type()) + ", keys " + to_string(keys.type()) +
+                            " and values " + to_string(values.type());
+  if (axis(queries, 1) != axis(keys, 1))
+    fail("attention", given + ": queries and keys have different numbers of features", q.where());
+  if (axis(keys, 2) != axis(values, 2))
+    fail("attention", given + ": keys and values have different numbers of positions", q.where());
+  if (axis(keys, 2) == 0) fail("attention", given + ": there is nothing to attend to", q.where());
   const double factor = scale.value_or(1 / std::sqrt(static_cast<double>(queries.shape().back())));
   const Array products = matmul(queries, swapaxes(keys, -1, -2));
   Array scores = astype(products, wide_enough(products.dtype())) * factor;

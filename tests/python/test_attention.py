@@ -197,3 +197,16 @@ def test_float16(rng):
 def test_errors(shapes, rng):
     with pytest.raises(tk.UserValueError, match="test_attention.py"):
         tk.attention(*inputs(rng, shapes))
+
+
+@pytest.mark.parametrize(
+    "shapes, message",
+    [
+        (((3, 4), (5, 6), (5, 4)), "queries and keys have different numbers of features"),
+        (((3, 4), (5, 4), (6, 4)), "keys and values have different numbers of positions"),
+        (((3, 4), (0, 4), (0, 4)), "there is nothing to attend to"),
+    ],
+)
+def test_shapes_that_do_not_fit_are_named(shapes, message):
+    with pytest.raises(ValueError, match=f"attention: queries .*: {message}"):
+        tk.attention(*(np.zeros(shape, np.float32) for shape in shapes))
