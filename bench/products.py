@@ -2,7 +2,8 @@
 
 Every answer is compared with NumPy's in float64 before anything is timed. The contestants take turns. Before
 a turn there is a rest, until the threads of the one before have gone to sleep and the machine is idle, or
-patience is at its end; a time is the best of all turns.
+patience is at its end; a time is the best of all turns, those during which other processes took part of the
+machine left out, unless there are no others.
 
     python bench/products.py [--json FILE] [--only NAME ...] [--seconds S] [--patience S]
 """
@@ -307,7 +308,8 @@ class Result:
     flops: float
     kernels: int = 0
     turns: int = 0  # of each contestant
-    disturbed: int = 0  # turns of any of them that began on a busy machine
+    disturbed: int = 0  # turns, of all together, that do not count
+    doubtful: list[str] = field(default_factory=list)  # who had no other turns
     ms: dict[str, float] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     gflops: float = 0
@@ -334,28 +336,32 @@ def busy_seconds() -> float:
     return sum(map(int, (user, nice, system, *others))) / os.sysconf("SC_CLK_TCK")
 
 
-def rest(until: float) -> bool:
-    """Waits for a moment in which the machine is idle, but not for ever. Whether it came."""
+def is_little(used: float, elapsed: float) -> bool:
+    """Of what the processors could do in that time; two ticks of the clock may be an error of counting."""
+    return used <= max(2 / os.sysconf("SC_CLK_TCK"), 0.1 * elapsed * (os.cpu_count() or 1))
+
+
+def rest(until: float) -> None:
+    """Waits for a moment in which the machine is idle, but not for ever."""
     while True:
         before = busy_seconds()
         time.sleep(REST)
-        used = busy_seconds() - before
-        if used <= max(0.01, 0.1 * REST * (os.cpu_count() or 1)):
-            return True
-        if time.perf_counter() >= until:
-            return False
+        if is_little(busy_seconds() - before, REST) or time.perf_counter() >= until:
+            return
 
 
-def turn(call: Callable[[], Any]) -> float:
-    """Seconds of a call, over as many as a turn takes."""
+def turn(call: Callable[[], Any]) -> tuple[float, bool]:
+    """Seconds of a call, over as many as a turn takes, and whether other processes were at work."""
     call()
+    busy, own = busy_seconds(), time.process_time()
     count = 0
     start = now = time.perf_counter()
     while now - start < TURN:
         call()
         count += 1
         now = time.perf_counter()
-    return (now - start) / count
+    others = (busy_seconds() - busy) - (time.process_time() - own)
+    return (now - start) / count, not is_little(others, now - start)
 
 
 def measure(workload: Workload, everyone: list[Contestant], seconds: float, patience: float) -> Result:
@@ -380,16 +386,22 @@ def measure(workload: Workload, everyone: list[Contestant], seconds: float, pati
         del answer
         calls[one.name] = call
     del want
-    best = dict.fromkeys(calls, float("inf"))
+    best: dict[str, float] = {}
+    second_best = dict.fromkeys(calls, float("inf"))  # of turns that were disturbed
     worked = 0.0
     until = time.perf_counter() + patience
-    while result.turns < 3 or worked < seconds:
+    while result.turns < 3 or worked < seconds or (len(best) < len(calls) and time.perf_counter() < until):
         for name, call in calls.items():
-            result.disturbed += not rest(until)
+            rest(until)
             start = time.perf_counter()
-            best[name] = min(best[name], turn(call))
+            seconds_per_call, disturbed = turn(call)
+            kept = second_best if disturbed else best
+            kept[name] = min(kept.get(name, float("inf")), seconds_per_call)
+            result.disturbed += disturbed
             worked += time.perf_counter() - start
         result.turns += 1
+    result.doubtful = [name for name in calls if name not in best]
+    best = {name: best.get(name, second_best[name]) for name in calls}
     result.kernels = workload.kernels
     result.ms = {name: s * 1e3 for name, s in best.items()}
     result.gflops = workload.flops / best["tokamak"] / 1e9
@@ -492,9 +504,9 @@ def print_results(results: list[Result], names: list[str], width: int) -> None:
     turns = min(r.turns for r in results)
     print(f"\n{bold('Time of a call')} {dim(f'milliseconds, the best of {turns} or more interleaved turns')}")
     print_table(columns, width)
-    disturbed = [r.name for r in results if r.disturbed]
-    if disturbed:
-        print(dim("Others were at work before some turns of " + ", ".join(disturbed) + "."))
+    doubtful = [f"{HEADINGS[name]} at {r.name}" for r in results for name in r.doubtful]
+    if doubtful:
+        print(dim("Other processes were at work in all turns of " + ", ".join(doubtful) + "."))
 
 
 MEANING = [
