@@ -202,12 +202,23 @@ class Pieces {
   const DotAxes& axes_;
 };
 
+/// Whether a value is made of windows: the loops for vectors read lines of a matrix, not overlapping pieces
+/// of one.
+bool is_windowed(const Graph& graph, Value value) {
+  while (family_of(graph[value].op) == OpFamily::View) {
+    if (graph[value].op == Op::window) return true;
+    value = graph[value].inputs[0];
+  }
+  return false;
+}
+
 Value improved(GraphRewriter& rewriter, const Node& dot) {
   const Graph& graph = rewriter.old();
   const DotAxes axes = axes_of_dot(graph, dot);
   const Sizes sizes(graph.type_of(dot.inputs[0]).shape, graph.type_of(dot.inputs[1]).shape, axes);
   const std::vector<Value> inputs = rewriter(std::span<const Value>(dot.inputs));
-  if (is_worth_expanding(sizes, dot.type.dtype))
+  const bool has_windows = is_windowed(graph, dot.inputs[0]) || is_windowed(graph, dot.inputs[1]);
+  if (is_worth_expanding(sizes, dot.type.dtype) || (sizes.has_vector() && has_windows))
     return Expansion(rewriter.graph(), dot, axes).run(inputs[0], inputs[1]);
   if (!sizes.has_vector() && Pieces::are_worth_it(sizes, axes, dot.type.dtype))
     return Pieces(rewriter.graph(), dot, axes).run(inputs[0], inputs[1]);

@@ -45,10 +45,12 @@ class LateNormalisation {
     const Value exponentials = division.inputs[0];
     if (graph_[exponentials].op != Op::exp || graph_.type_of(exponentials) != division.type)
       return std::nullopt;
+    if (division.type.dtype != DType::f32 && division.type.dtype != DType::f64) return std::nullopt;
     Value sums = division.inputs[1];
     while (graph_[sums].op == Op::reshape || graph_[sums].op == Op::broadcast) sums = graph_[sums].inputs[0];
     const Node& reduction = graph_[sums];
     if (reduction.op != Op::reduce_sum || reduction.inputs[0] != exponentials) return std::nullopt;
+    if (!is_at_most_one(exponentials, reduction.attributes.ints(Attr::axes))) return std::nullopt;
     // The sums must stand where they came from: every other axis keeps its place.
     Shape expected = division.type.shape;
     for (int64_t axis : reduction.attributes.ints(Attr::axes)) expected[static_cast<size_t>(axis)] = 1;
@@ -59,6 +61,19 @@ class LateNormalisation {
     std::sort(contracted.begin(), contracted.end());
     if (contracted != reduction.attributes.ints(Attr::axes)) return std::nullopt;
     return Normalised{exponentials, sums};
+  }
+
+  /// Whether the exponents are what their greatest was taken from, so that no sum of the exponentials is
+  /// large.
+  bool is_at_most_one(Value exponentials, const Ints& axes) const {
+    const Node& exponent = graph_[graph_[exponentials].inputs[0]];
+    if (exponent.op != Op::sub) return false;
+    Value greatest = exponent.inputs[1];
+    while (graph_[greatest].op == Op::reshape || graph_[greatest].op == Op::broadcast)
+      greatest = graph_[greatest].inputs[0];
+    const Node& reduction = graph_[greatest];
+    return reduction.op == Op::reduce_max && reduction.inputs[0] == exponent.inputs[0] &&
+           reduction.attributes.ints(Attr::axes) == axes;
   }
 
   Value divided_after(const Node& dot, const Normalised& operand) {

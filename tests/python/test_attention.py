@@ -210,3 +210,19 @@ def test_errors(shapes, rng):
 def test_shapes_that_do_not_fit_are_named(shapes, message):
     with pytest.raises(ValueError, match=f"attention: queries .*: {message}"):
         tk.attention(*(np.zeros(shape, np.float32) for shape in shapes))
+
+
+def test_sums_of_weights_stay_in_range():
+    def plain(s, v):
+        e = np.exp(s)
+        return (e / e.sum(axis=-1, keepdims=True)) @ v
+
+    s, v = np.full((70, 64), 84, np.float32), np.full((64, 8), 100, np.float32)
+    np.testing.assert_allclose(tk.jit(plain)(s, v), 100, rtol=1e-5)
+
+    def attention(s, v):
+        e = np.exp(s - s.max(axis=-1, keepdims=True))
+        return (e / e.sum(axis=-1, keepdims=True)) @ v
+
+    s, v = np.zeros((70, 4096), np.float16), np.full((4096, 8), 20, np.float16)
+    np.testing.assert_allclose(tk.jit(attention)(s, v), 20, rtol=1e-2)
