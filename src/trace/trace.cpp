@@ -97,7 +97,21 @@ Value Trace::capture(const Array& array, std::string_view by, const SourceLocati
         std::string(by) + ": the memory of " + to_string(impl->type()) + " was donated to a call before",
         where);
   }
-  const Value value = graph_.add_constant(tensor_of(array), where);
+  // What is the same all along an axis is kept once.
+  const Memory& memory = *impl->memory();
+  TensorType kept = impl->type();
+  for (size_t axis = 0; axis < kept.shape.size(); ++axis) {
+    if (memory.strides[axis] == 0 && kept.shape[axis] > 1) kept.shape[axis] = 1;
+  }
+  Value value;
+  if (kept == impl->type()) {
+    value = graph_.add_constant(tensor_of(array), where);
+  } else {
+    Tensor once(kept);
+    copy_to_dense(kept, memory.data, memory.strides, once.mutable_data());
+    value = graph_.add(Op::broadcast, {graph_.add_constant(std::move(once), where)},
+                       {{Attr::shape, impl->type().shape}}, where);
+  }
   captured_bytes_ += static_cast<size_t>(impl->type().bytes());
   captured_.emplace(impl, value);
   captured_owners_.push_back(array.shared_impl());

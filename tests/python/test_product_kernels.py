@@ -245,3 +245,14 @@ def test_few_columns_of_many_samples(samples, dtype):
     stacked = np.stack([x, x + dtype(1)])
     expected = np.einsum("bsi,sj->bij", stacked.astype(np.float64), y.astype(np.float64)).astype(dtype)
     np.testing.assert_array_equal(tk.jit(lambda s, y: np.einsum("bsi,sj->bij", s, y))(stacked, y), expected)
+
+
+def test_constant_weights_are_kept_once():
+    x, w, _ = convolutions
+    graph = tk.jit(lambda x: tk.conv(x, w, padding=1)).explain(x).graph
+    assert "constant f32[1,8,8,3,3]" in graph
+    row = np.broadcast_to(np.arange(6, dtype=np.float32), (1000, 6))
+    f = tk.jit(lambda x: x * row)
+    assert "constant f32[1,6]" in f.explain(r(1000, 6)).graph
+    y = r(1000, 6)
+    np.testing.assert_array_equal(f(y), y * row)
