@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 import tokamak as tk
 
 # The programs: plain NumPy functions.

@@ -28,9 +28,8 @@ from typing import Any
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import numpy as np
-from demo import Column, bold, dim, green, machine, ms_text, paint, print_table
-
 import tokamak as tk
+from demo import Column, bold, dim, green, machine, ms_text, paint, print_table
 
 # The programs, each written once. `m` has what the libraries spell differently.
 

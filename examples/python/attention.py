@@ -4,7 +4,6 @@ Also: operands read through transposed views, a weight as a constant, and what t
 """
 
 import numpy as np
-
 import tokamak as tk
 
 

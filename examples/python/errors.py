@@ -1,7 +1,6 @@
 """What mistakes look like: the operation, the types, and the line of the program."""
 
 import numpy as np
-
 import tokamak as tk
 
 x = np.arange(12.0).reshape(3, 4)

@@ -4,7 +4,6 @@ Also: parameters in a dict, `tk.profile`, and the memory plan.
 """
 
 import numpy as np
-
 import tokamak as tk
 
 

@@ -1,7 +1,6 @@
 """Compiles a NumPy function into one kernel, runs it, and asks what it became."""
 
 import numpy as np
-
 import tokamak as tk
 
 

@@ -6,7 +6,6 @@ The loop over the steps is plain Python. It is traced to a thousand equal stenci
 import time
 
 import numpy as np
-
 import tokamak as tk
 
 STEPS = 1000

@@ -45,8 +45,8 @@ from ._functions import (  # noqa: E402
     softmax,
 )
 from ._jit import CacheInfo, Jitted, jit  # noqa: E402
-from ._native import Explanation  # noqa: E402
 from ._logging import set_logs  # noqa: E402
+from ._native import Explanation  # noqa: E402
 from ._products import (  # noqa: E402
     attention,
     avg_pool,

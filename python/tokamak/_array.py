@@ -56,7 +56,13 @@ def _binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> tuple[Any, An
 
 
 def _weak_of(value: Any) -> Any:
-    return type(value) if _ops.is_number(value) else value._weak if isinstance(value, _native.ArrayBase) else None
+    return (
+        type(value)
+        if _ops.is_number(value)
+        else value._weak
+        if isinstance(value, _native.ArrayBase)
+        else None
+    )
 
 
 def _operate(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
@@ -83,7 +89,10 @@ def _same_type(x: Array, result: Any, ufunc: np.ufunc) -> Any:
             "it would change the caller's array; write x = x + y for x += y, and return the new array",
         )
     if result.shape != x.shape:
-        fail(UserTypeError, f"{ufunc.__name__}: an in-place operation cannot change {x._type_text} to {result._type_text}")
+        fail(
+            UserTypeError,
+            f"{ufunc.__name__}: an in-place operation cannot change {x._type_text} to {result._type_text}",
+        )
     if not np.can_cast(result.dtype, x.dtype, "same_kind"):
         fail(UserTypeError, f"{ufunc.__name__}: cannot cast {result.dtype} to {x.dtype} in place; use astype")
     return _ops.convert(result, x.dtype)
@@ -196,7 +205,9 @@ class Array(_native.ArrayBase):
         return complex(self._value("complex()", _STATIC))
 
     def __index__(self) -> int:
-        return operator.index(self._value("using it as an integer (range, a shape, an index of a list)", _STATIC))
+        return operator.index(
+            self._value("using it as an integer (range, a shape, an index of a list)", _STATIC)
+        )
 
     def __round__(self, digits: int | None = None) -> Any:
         return elementwise.round_(self, digits or 0)
@@ -257,7 +268,11 @@ class Array(_native.ArrayBase):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or not hasattr(np.ndarray, name):
             raise AttributeError(f"'Array' object has no attribute {name!r}")
-        raise make(UnsupportedAttribute, f"the ndarray attribute {name!r} is not there; see what Array has", user_line())
+        raise make(
+            UnsupportedAttribute,
+            f"the ndarray attribute {name!r} is not there; see what Array has",
+            user_line(),
+        )
 
     # -- Attributes and methods of ndarray
 
@@ -316,7 +331,9 @@ class Array(_native.ArrayBase):
     def repeat(self, repeats: Any, axis: Any = None) -> Array:
         return shapes.repeat(self, repeats, axis)
 
-    def astype(self, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True) -> Array:
+    def astype(
+        self, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
+    ) -> Array:
         wanted = _dtypes.check(dtype)
         if not np.can_cast(self.dtype, wanted, casting):
             fail(UserTypeError, f"cannot cast {self.dtype} to {wanted} with casting={casting!r}")
@@ -330,7 +347,7 @@ class Array(_native.ArrayBase):
 
     conjugate = conj
 
-    def clip(self, min: Any = None, max: Any = None, **kwargs: Any) -> Array:  # noqa: A002
+    def clip(self, min: Any = None, max: Any = None, **kwargs: Any) -> Array:
         return elementwise.clip(self, min, max, **kwargs)
 
     def round(self, decimals: int = 0) -> Array:

@@ -132,7 +132,9 @@ def logsumexp(x: Any, axis: int | tuple[int, ...] | None = None, keepdims: bool 
 
 
 @_compiled("axis", "eps")
-def layer_norm(x: Any, weight: Any = None, bias: Any = None, axis: int | tuple[int, ...] = -1, eps: float = 1e-5) -> Any:
+def layer_norm(
+    x: Any, weight: Any = None, bias: Any = None, axis: int | tuple[int, ...] = -1, eps: float = 1e-5
+) -> Any:
     """(x - mean) / sqrt(var + eps) along `axis`, times `weight`, plus `bias`."""
     x = _float(x)
     centered = x - reductions.mean(x, axis, keepdims=True)

@@ -126,7 +126,9 @@ class JitCore:
         """How often a program was found, how often one had to be compiled, and how many there are."""
         tables = self._all_tables()
         return CacheInfo(
-            sum(table.hits for table in tables), self._misses, sum(len(table) for table in self._tables.values())
+            sum(table.hits for table in tables),
+            self._misses,
+            sum(len(table) for table in self._tables.values()),
         )
 
     def clear_cache(self) -> None:
@@ -183,9 +185,15 @@ class JitCore:
             raise
         if table is None:
             with self._lock:
-                own = self.hot_table if call.hot and not call.statics else _native.CallTable(self.options.max_programs)
+                own = (
+                    self.hot_table
+                    if call.hot and not call.statics
+                    else _native.CallTable(self.options.max_programs)
+                )
                 table = self._tables.setdefault(key, own)
-                while len(self._tables) > self.options.max_programs:  # the structures and static values seen first
+                while (
+                    len(self._tables) > self.options.max_programs
+                ):  # the structures and static values seen first
                     self._tables.pop(next(iter(self._tables)))
         return table
 
@@ -293,7 +301,10 @@ class JitCore:
                 donated += range(position, position + count)
             position += count
         if wanted and max(wanted) >= len(call.args):
-            fail(UserValueError, f"{self.name}: donate_argnums names argument {max(wanted)} of {len(call.args)}")
+            fail(
+                UserValueError,
+                f"{self.name}: donate_argnums names argument {max(wanted)} of {len(call.args)}",
+            )
         return donated
 
 

@@ -8,7 +8,11 @@ settings.register_profile(
     "tokamak",
     max_examples=25,
     deadline=None,  # the first call of every signature compiles
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture],
+    suppress_health_check=[
+        HealthCheck.too_slow,
+        HealthCheck.data_too_large,
+        HealthCheck.function_scoped_fixture,
+    ],
     print_blob=True,
 )
 settings.load_profile("tokamak")

@@ -3,9 +3,8 @@
 import math
 
 import numpy as np
-from hypothesis import strategies as st
-
 import tokamak as tk
+from hypothesis import strategies as st
 
 BOOL = [np.dtype(np.bool_)]
 SIGNED = [np.dtype(t) for t in (np.int8, np.int16, np.int32, np.int64)]
@@ -47,7 +46,9 @@ def random_array(rng, shape, dtype, low=-10.0, high=10.0, special=True):
         return rng.integers(0, 2, shape).astype(bool)
     if dtype.kind in "iu":
         info = np.iinfo(dtype)
-        values = rng.integers(max(int(low), info.min), min(int(high), info.max), shape, endpoint=True).astype(dtype)
+        values = rng.integers(max(int(low), info.min), min(int(high), info.max), shape, endpoint=True).astype(
+            dtype
+        )
         chosen = np.array([info.min, info.max, 0, 1, 2], dtype)
     else:
         values = (rng.random(shape) * (high - low) + low).astype(dtype)
@@ -94,8 +95,12 @@ def ulp_distance(a, b):
 def assert_same(got, want, ulp=0, what=""):
     """Same dtype, shape and values: the same bits but for the payload of NaNs, or within `ulp` units in the last place."""
     got_array, want_array = np.asarray(got), np.asarray(want)
-    assert got_array.dtype == want_array.dtype, f"{what}: dtype {got_array.dtype}, NumPy has {want_array.dtype}"
-    assert got_array.shape == want_array.shape, f"{what}: shape {got_array.shape}, NumPy has {want_array.shape}"
+    assert got_array.dtype == want_array.dtype, (
+        f"{what}: dtype {got_array.dtype}, NumPy has {want_array.dtype}"
+    )
+    assert got_array.shape == want_array.shape, (
+        f"{what}: shape {got_array.shape}, NumPy has {want_array.shape}"
+    )
     if want_array.dtype.kind != "f":
         np.testing.assert_array_equal(got_array, want_array, err_msg=what)
         return
@@ -150,13 +155,19 @@ def assert_products(got, want, magnitude, what=""):
         return
     bound = 16 * np.finfo(got.dtype).eps * np.asarray(magnitude, np.float64) + np.finfo(got.dtype).tiny
     difference = np.abs(got.astype(np.float64) - want.astype(np.float64))
-    assert np.all(difference <= bound), f"{what}: off by {np.max(difference / bound)} times what rounding explains"
+    assert np.all(difference <= bound), (
+        f"{what}: off by {np.max(difference / bound)} times what rounding explains"
+    )
 
 
 def check_products(function, *args, what=""):
     """A function that is linear in each argument: jitted, and on Arrays, it gives what NumPy gives."""
     want = function(*args)
-    magnitude = function(*[np.abs(np.asarray(a).astype(np.float64)) for a in args]) if want.dtype.kind == "f" else None
+    magnitude = (
+        function(*[np.abs(np.asarray(a).astype(np.float64)) for a in args])
+        if want.dtype.kind == "f"
+        else None
+    )
     assert_products(tk.jit(function)(*args), want, magnitude, f"{what} jitted")
     assert_products(function(*[tk.asarray(a) for a in args]), want, magnitude, f"{what} eager")
 

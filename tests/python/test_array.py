@@ -5,8 +5,8 @@ import pickle
 
 import numpy as np
 import pytest
-
 import tokamak as tk
+
 from support import DTYPES, assert_same, random_array
 
 

@@ -3,10 +3,10 @@
 import ml_dtypes
 import numpy as np
 import pytest
+import tokamak as tk
 from hypothesis import given
 from hypothesis import strategies as st
 
-import tokamak as tk
 from support import DTYPES, LAYOUTS, assert_products, check_products, seeds, small_array, with_layout
 
 MATMUL_SHAPES = [

@@ -4,11 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
+import tokamak as tk
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.lib.stride_tricks import sliding_window_view
 
-import tokamak as tk
 from support import assert_products, check_products, seeds, small_array
 
 

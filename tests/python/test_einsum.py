@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+import tokamak as tk
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import tokamak as tk
 from support import assert_products, check_products, small_array
 
 EXTENTS = dict(

@@ -4,7 +4,6 @@ import inspect
 
 import numpy as np
 import pytest
-
 import tokamak as tk
 
 X = np.arange(12.0).reshape(3, 4)

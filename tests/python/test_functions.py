@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+import tokamak as tk
 from hypothesis import given
 from hypothesis import strategies as st
 
-import tokamak as tk
 from support import DTYPES, FLOATS, assert_same, check, layouts, random_array, seeds, shapes, with_layout
 
 REDUCTIONS = {

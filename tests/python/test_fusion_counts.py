@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 import tokamak as tk
 
 N = 4096
@@ -83,7 +82,9 @@ def test_values(name, fuse):
     function, arguments, _, _ = PROGRAMS[name]
     got = tk.jit(function, fuse=fuse)(*arguments)
     want = function(*arguments)
-    for one, other in zip(got if isinstance(got, tuple) else (got,), want if isinstance(want, tuple) else (want,), strict=True):
+    for one, other in zip(
+        got if isinstance(got, tuple) else (got,), want if isinstance(want, tuple) else (want,), strict=True
+    ):
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
 
 

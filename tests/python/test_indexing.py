@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+import tokamak as tk
 from hypothesis import given
 from hypothesis import strategies as st
 
-import tokamak as tk
 from support import check, layouts, random_array, seeds, with_layout
 
 KEYS = [
@@ -51,7 +51,9 @@ def test_random_keys(key, layout, seed):
     if sum(item is not None for item in key) > 3:
         return
     rng = np.random.default_rng(seed)
-    check(lambda x: x[key] * 2, with_layout(rng, random_array(rng, (2, 5, 6), np.int32), layout), what=str(key))
+    check(
+        lambda x: x[key] * 2, with_layout(rng, random_array(rng, (2, 5, 6), np.int32), layout), what=str(key)
+    )
 
 
 def test_computed_indices(rng):

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-
 import tokamak as tk
+
 from support import assert_same, check
 
 
@@ -83,7 +83,15 @@ def test_numbers_need_no_new_program():
 
 def test_numbers_stay_weak_through_arithmetic():
     def f(x, n, s):
-        return x * (2 * s + n), x + n / 2, x * (n // 2) ** 2, x + -s, (s > 1) + x, abs(n) * x, x * (True + True)
+        return (
+            x * (2 * s + n),
+            x + n / 2,
+            x * (n // 2) ** 2,
+            x + -s,
+            (s > 1) + x,
+            abs(n) * x,
+            x * (True + True),
+        )
 
     for dtype in (np.float16, np.float32, np.float64):
         check(f, np.arange(1, 5).astype(dtype), 3, 1.5)

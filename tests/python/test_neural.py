@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 import pytest
-
 import tokamak as tk
+
 from support import assert_same
 
 

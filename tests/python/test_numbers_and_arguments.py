@@ -5,7 +5,9 @@ import pytest
 import tokamak as tk
 
 
-@pytest.mark.parametrize("compare", [lambda n: n > 1, lambda n: n == 2, lambda n: n % 2 == 0, lambda n: np.greater(n, 1)])
+@pytest.mark.parametrize(
+    "compare", [lambda n: n > 1, lambda n: n == 2, lambda n: n % 2 == 0, lambda n: np.greater(n, 1)]
+)
 def test_numbers_compare_with_numbers(compare):
     x = np.arange(4.0)
     function = tk.jit(lambda a, n: np.where(compare(n), a, -a))
@@ -49,7 +51,9 @@ def test_joining_reads_only_what_is_there():
     np.testing.assert_array_equal(function(a, b), np.concatenate([a, b]) * 2)
 
 
-@pytest.mark.parametrize("compare", [np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal])
+@pytest.mark.parametrize(
+    "compare", [np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal]
+)
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int32, np.int64, np.uint64])
 def test_integer_arguments_compare_beyond_the_dtype(compare, dtype):
     x = np.array([0, 5, np.iinfo(dtype).max], dtype)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 import tokamak as tk
 
 rng = np.random.default_rng(7)
@@ -129,7 +128,10 @@ def test_residual_block(constant):
         jitted = tk.jit(lambda x: residual_block(x, w1, w2, *norms))
         e = jitted.explain(x)
         # The factors of the batch norms are part of the weights.
-        assert [k.ops for k in e.kernels] == [["pad", "dot", "add", "max"], ["pad", "dot", "add", "add", "max"]]
+        assert [k.ops for k in e.kernels] == [
+            ["pad", "dot", "add", "max"],
+            ["pad", "dot", "add", "add", "max"],
+        ]
         result = jitted(x)
     else:
         jitted = tk.jit(residual_block)
@@ -216,11 +218,11 @@ def test_padding_upon_padding():
     def padded(x, w):
         return tk.conv(np.pad(np.pad(x, around), around), w, padding=1)
 
-    np.testing.assert_allclose(
-        tk.jit(padded)(x, w), tk.jit(padded, fuse=False)(x, w), rtol=1e-4, atol=1e-4
-    )
+    np.testing.assert_allclose(tk.jit(padded)(x, w), tk.jit(padded, fuse=False)(x, w), rtol=1e-4, atol=1e-4)
     found = tk.jit(padded)(x, w)
-    np.testing.assert_allclose(found[:, :, 1:-1, 1:-1, 1:-1], tk.conv(np.pad(x, around), w, padding=1), atol=1e-4)
+    np.testing.assert_allclose(
+        found[:, :, 1:-1, 1:-1, 1:-1], tk.conv(np.pad(x, around), w, padding=1), atol=1e-4
+    )
 
 
 def test_factors_are_not_moved_into_what_users_multiply():
@@ -231,7 +233,9 @@ def test_factors_are_not_moved_into_what_users_multiply():
     large = np.full((2, 2), 1e30, np.float32)
     small = np.full((1, 2), 1e-30, np.float32)
     factors = np.full(2, 1e20, np.float32)
-    np.testing.assert_allclose(tk.jit(lambda x: (x @ large) * factors)(small), (small @ large) * factors, rtol=1e-5)
+    np.testing.assert_allclose(
+        tk.jit(lambda x: (x @ large) * factors)(small), (small @ large) * factors, rtol=1e-5
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, np.int32])

@@ -6,10 +6,10 @@ import sys
 
 import numpy as np
 import pytest
+import tokamak as tk
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import tokamak as tk
 from support import compare_trees, random_array, seeds, with_layout
 
 ELEMENTWISE = [
@@ -116,7 +116,17 @@ def test_other_processors(cpu):
     if os.environ.get("TOKAMAK_CPU"):
         pytest.skip("inside such a test")
     run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-k", "not processors and not conversions"]
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-x",
+            "-p",
+            "no:cacheprovider",
+            "-k",
+            "not processors and not conversions",
+        ]
         + [os.path.join(here, file) for file in files],
         env={**os.environ, "TOKAMAK_CPU": cpu},
         capture_output=True,

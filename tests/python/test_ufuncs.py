@@ -2,11 +2,23 @@
 
 import numpy as np
 import pytest
+import tokamak as tk
 from hypothesis import given
 from hypothesis import strategies as st
 
-import tokamak as tk
-from support import DTYPES, FLOATS, INTEGERS, LAYOUTS, assert_same, check, layouts, random_array, seeds, shapes, with_layout
+from support import (
+    DTYPES,
+    FLOATS,
+    INTEGERS,
+    LAYOUTS,
+    assert_same,
+    check,
+    layouts,
+    random_array,
+    seeds,
+    shapes,
+    with_layout,
+)
 
 #: bit-equal to NumPy
 EXACT_UNARY = [
@@ -58,7 +70,9 @@ def test_exact_unary(ufunc, dtype, rng):
     for shape in [(), (0,), (37,), (5, 9)]:
         x = random_array(rng, shape, dtype)
         if ufunc is np.reciprocal and dtype.kind in "iu":
-            x = np.where(x == 0, 1, x).astype(dtype)  # NumPy leaves the reciprocal of an integer zero undefined
+            x = np.where(x == 0, 1, x).astype(
+                dtype
+            )  # NumPy leaves the reciprocal of an integer zero undefined
         check(wrapped(ufunc), x, what=f"{ufunc.__name__} {dtype} {shape}")
 
 
@@ -110,7 +124,12 @@ def test_mixed_dtypes(ufunc, left, right, seed):
     if not supports(ufunc, left, right):
         return
     rng = np.random.default_rng(seed)
-    check(wrapped(ufunc), random_array(rng, (19,), left), random_array(rng, (19,), right), what=f"{ufunc} {left} {right}")
+    check(
+        wrapped(ufunc),
+        random_array(rng, (19,), left),
+        random_array(rng, (19,), right),
+        what=f"{ufunc} {left} {right}",
+    )
 
 
 @given(shape=shapes, layout=layouts, other=layouts, dtype=st.sampled_from(DTYPES), seed=seeds)
@@ -152,7 +171,7 @@ def test_python_numbers_are_weak(dtype, number, rng):
 
 def test_numbers_beyond_the_dtype(rng):
     x = random_array(rng, (9,), np.uint8)
-    check(lambda x: (x < 300, x == 300, x > -1, 300 >= x, -5 == x, x != 1000), x)
+    check(lambda x: (x < 300, x == 300, x > -1, x <= 300, x == -5, x != 1000), x)
     with pytest.raises(ValueError, match="300"):
         tk.jit(lambda x: x + 300)(x)
 

@@ -2,4 +2,14 @@
 
 from . import contractions, creation, dispatch, elementwise, indexing, joining, reductions, shapes, ufuncs
 
-__all__ = ["contractions", "creation", "dispatch", "elementwise", "indexing", "joining", "reductions", "shapes", "ufuncs"]
+__all__ = [
+    "contractions",
+    "creation",
+    "dispatch",
+    "elementwise",
+    "indexing",
+    "joining",
+    "reductions",
+    "shapes",
+    "ufuncs",
+]

@@ -22,25 +22,43 @@ def _filled(a: Any, value: Any, dtype: Any, shape: Any) -> Any:
 
 
 @implements(np.zeros_like)
-def zeros_like(a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None) -> Any:
+def zeros_like(
+    a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> Any:
     return _filled(a, 0, dtype, shape)
 
 
 @implements(np.empty_like)
 def empty_like(
-    prototype: Any, /, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+    prototype: Any,
+    /,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
 ) -> Any:
     return _filled(prototype, 0, dtype, shape)
 
 
 @implements(np.ones_like)
-def ones_like(a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None) -> Any:
+def ones_like(
+    a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> Any:
     return _filled(a, 1, dtype, shape)
 
 
 @implements(np.full_like)
 def full_like(
-    a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
 ) -> Any:
     return _filled(a, fill_value, dtype, shape)
 
@@ -64,7 +82,10 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     places = list(range(rank))
     if indexing == "xy" and rank > 1:
         places[:2] = [1, 0]
-    columns = [reshape(x, [x.size if i == place else 1 for i in range(rank)]) for x, place in zip(arrays, places, strict=True)]
+    columns = [
+        reshape(x, [x.size if i == place else 1 for i in range(rank)])
+        for x, place in zip(arrays, places, strict=True)
+    ]
     if sparse:
         return tuple(columns)
     shape = np.broadcast_shapes(*[x.shape for x in columns])

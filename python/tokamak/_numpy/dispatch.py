@@ -73,7 +73,9 @@ def array_function(function: Callable[..., Any], args: tuple[Any, ...], kwargs: 
     try:
         return implementation(*args, **kwargs)
     except TypeError as error:
-        if error.__traceback__ is not None and error.__traceback__.tb_next is None:  # the call itself did not fit
+        if (
+            error.__traceback__ is not None and error.__traceback__.tb_next is None
+        ):  # the call itself did not fit
             _explain_arguments(function, kwargs, error)
         raise
 

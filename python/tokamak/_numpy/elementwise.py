@@ -9,7 +9,18 @@ import numpy as np
 
 from .. import _dtypes
 from .._errors import UserValueError, fail, unsupported
-from .._ops import apply, as_array, broadcast, constant, convert, is_number, reshape, select, slice_axis, strong
+from .._ops import (
+    apply,
+    as_array,
+    broadcast,
+    constant,
+    convert,
+    is_number,
+    reshape,
+    select,
+    slice_axis,
+    strong,
+)
 from .._registry import implements
 from .joining import common_dtype, concatenate
 from .reductions import all_, axis_of, sum_
@@ -35,7 +46,9 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
 
 
 @implements(np.clip)
-def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None, dtype: Any = None) -> Any:  # noqa: A002
+def clip(
+    a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None, dtype: Any = None
+) -> Any:
     low, high = (a_min if min is None else min), (a_max if max is None else max)
     x = as_array(a)
     if _dtypes.is_integer(x.dtype):  # bounds that no element can cross
@@ -166,13 +179,21 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     operation = np.not_equal if x.dtype.kind == "b" else np.subtract
     for _ in range(n):
         extent = x.shape[place]
-        x = call(operation, slice_axis(x, place, min(1, extent), extent), slice_axis(x, place, 0, max(extent - 1, 0)))
+        x = call(
+            operation,
+            slice_axis(x, place, min(1, extent), extent),
+            slice_axis(x, place, 0, max(extent - 1, 0)),
+        )
     return x
 
 
 def _edge(x: Any, end: Any, axis: int) -> Any:
     edge = as_array(end)
-    return edge if edge.ndim else broadcast(edge, [1 if i == axis else extent for i, extent in enumerate(x.shape)])
+    return (
+        edge
+        if edge.ndim
+        else broadcast(edge, [1 if i == axis else extent for i, extent in enumerate(x.shape)])
+    )
 
 
 @implements(np.ediff1d)
@@ -208,16 +229,18 @@ def sinc(x: Any) -> Any:
 
 
 @implements(np.linalg.norm)
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A002
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     from .reductions import max_, min_
 
     array = as_array(x)
     array = array if _dtypes.is_float(array.dtype) else convert(array, _dtypes.FLOAT64)
-    matrix = array.ndim == 2 and axis is None or isinstance(axis, tuple) and len(axis) == 2
+    matrix = (array.ndim == 2 and axis is None) or (isinstance(axis, tuple) and len(axis) == 2)
     if ord is None or (ord == 2 and not matrix) or (ord == "fro" and matrix):
         return call(np.sqrt, sum_(call(np.multiply, array, array), axis, keepdims=keepdims))
     if matrix or isinstance(ord, str):
-        unsupported(f"np.linalg.norm of matrices with ord={ord!r}", "use the Frobenius norm, or compute it outside")
+        unsupported(
+            f"np.linalg.norm of matrices with ord={ord!r}", "use the Frobenius norm, or compute it outside"
+        )
     size = call(np.absolute, array)
     if ord == math.inf:
         return max_(size, axis, keepdims)

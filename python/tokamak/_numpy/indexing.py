@@ -14,7 +14,20 @@ import numpy as np
 from .. import _dtypes
 from .._errors import Unsupported, UserIndexError, fail, unsupported
 from .._native import ArrayBase
-from .._ops import apply, as_array, broadcast, broadcast_shapes, constant, convert, iota, is_array, reshape, reverse, select, slice_
+from .._ops import (
+    apply,
+    as_array,
+    broadcast,
+    broadcast_shapes,
+    constant,
+    convert,
+    iota,
+    is_array,
+    reshape,
+    reverse,
+    select,
+    slice_,
+)
 from .._registry import implements
 from .reductions import axis_of
 
@@ -54,7 +67,10 @@ def _item(x: Any, item: Any) -> Any:
         if item.size == 0 and not isinstance(item, ArrayBase) and item.dtype.kind == "f":
             item = item.astype(np.int64)
     if not isinstance(item, (np.ndarray, ArrayBase)):
-        fail(UserIndexError, f"a {type(item).__name__} is no index; integers, slices, ellipsis, None and integer arrays are")
+        fail(
+            UserIndexError,
+            f"a {type(item).__name__} is no index; integers, slices, ellipsis, None and integer arrays are",
+        )
     if item.dtype.kind == "b":
         fail(
             Unsupported,
@@ -139,7 +155,10 @@ def _gather_points(x: Any, indices: list[Any], axis: int) -> Any:
     extents = x.shape[axis : axis + len(indices)]
     merged = reshape(x, [*x.shape[:axis], int(np.prod(extents)), *x.shape[axis + len(indices) :]])
     if all(isinstance(index, np.ndarray) for index in indices):
-        parts = [_known(index, extent, axis + i) for i, (index, extent) in enumerate(zip(indices, extents, strict=True))]
+        parts = [
+            _known(index, extent, axis + i)
+            for i, (index, extent) in enumerate(zip(indices, extents, strict=True))
+        ]
         flat = np.ravel_multi_index(tuple(np.broadcast_to(part, shape) for part in parts), extents)
         return apply("gather", merged, as_array(flat), axis=axis, mode="clamp")
     place, valid = constant(0, _dtypes.INT64), constant(True, _dtypes.BOOL)
@@ -155,7 +174,10 @@ def _known(index: np.ndarray, extent: int, axis: int) -> np.ndarray:
     """Indices that are known, checked and made not negative."""
     wrong = (index < -extent) | (index >= extent)
     if wrong.any():
-        fail(UserIndexError, f"index {index[wrong].flat[0]} is out of bounds for axis {axis} with size {extent}")
+        fail(
+            UserIndexError,
+            f"index {index[wrong].flat[0]} is out of bounds for axis {axis} with size {extent}",
+        )
     return np.where(index < 0, index + extent, index).astype(np.int64)
 
 
@@ -204,7 +226,10 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     index = as_array(indices)
     place = axis_of(x, axis)
     if index.ndim != x.ndim:
-        fail(UserIndexError, f"np.take_along_axis: {index._type_text} and {x._type_text} differ in the number of axes")
+        fail(
+            UserIndexError,
+            f"np.take_along_axis: {index._type_text} and {x._type_text} differ in the number of axes",
+        )
     shape = [n if i == place else m for i, (n, m) in enumerate(zip(index.shape, x.shape, strict=True))]
     flat, valid = _wrapped(index, x.shape[place])
     stride = 1

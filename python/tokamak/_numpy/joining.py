@@ -52,7 +52,10 @@ def stack(arrays: Any, axis: int = 0, *, dtype: Any = None, casting: str = "same
         fail(UserValueError, "np.stack: there is nothing to stack")
     shape = parts[0].shape
     if any(x.shape != shape for x in parts):
-        fail(UserValueError, f"np.stack: all arrays must have the shape {shape}, not {[x.shape for x in parts]}")
+        fail(
+            UserValueError,
+            f"np.stack: all arrays must have the shape {shape}, not {[x.shape for x in parts]}",
+        )
     place = axis + len(shape) + 1 if axis < 0 else axis
     if not 0 <= place <= len(shape):
         fail(UserValueError, f"np.stack: axis {axis} is out of range for {len(shape) + 1} axes")
@@ -109,7 +112,9 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     x = as_array(ary)
     if np.ndim(indices_or_sections) == 0 and x.shape[axis_of(x, axis)] % operator.index(indices_or_sections):
-        fail(UserValueError, f"np.split: {x._type_text} does not divide into {indices_or_sections} equal parts")
+        fail(
+            UserValueError, f"np.split: {x._type_text} does not divide into {indices_or_sections} equal parts"
+        )
     return array_split(x, indices_or_sections, axis)
 
 
@@ -152,12 +157,16 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", **options: Any) -> A
     value = options.pop("constant_values", 0)
     if np.ndim(value) == 0:
         low, high = widths[:, 0].tolist(), widths[:, 1].tolist()
-        fill = constant(value, x.dtype) if is_number(value) else reshape(convert(as_array(value), x.dtype), [])
+        fill = (
+            constant(value, x.dtype) if is_number(value) else reshape(convert(as_array(value), x.dtype), [])
+        )
         return apply("pad", x, fill, low=low, high=high, interior=[0] * x.ndim)
     values = np.broadcast_to(np.asarray(value), (x.ndim, 2))
     for axis in range(x.ndim):
-        sides = [full([n if i != axis else int(w) for i, n in enumerate(x.shape)], v, x.dtype)
-                 for w, v in zip(widths[axis], values[axis], strict=True)]
+        sides = [
+            full([n if i != axis else int(w) for i, n in enumerate(x.shape)], v, x.dtype)
+            for w, v in zip(widths[axis], values[axis], strict=True)
+        ]
         x = concatenate([sides[0], x, sides[1]], axis)
     return x
 
@@ -172,4 +181,3 @@ def _pad_edge(x: Any, widths: np.ndarray) -> Any:
         last = repeat(slice_axis(x, axis, x.shape[axis] - 1, x.shape[axis]), high, axis)
         x = concatenate([first, x, last], axis)
     return x
-

@@ -75,7 +75,9 @@ def _strong(a: Any) -> Any:
     return x if x._weak is None else strong(x, x.dtype)
 
 
-def _fold(op: str, a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any, neutral: int) -> Any:
+def _fold(
+    op: str, a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any, neutral: int
+) -> Any:
     x = _strong(a)
     x = convert(x, _sum_dtype(x, dtype))
     x = _masked(x, where, neutral)
@@ -91,12 +93,26 @@ def _fold(op: str, a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, 
 
 
 @implements(np.sum)
-def sum_(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
+def sum_(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
     return _fold("reduce_sum", a, axis, dtype, keepdims, initial, where, 0)
 
 
 @implements(np.prod)
-def prod(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
+def prod(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
     return _fold("reduce_prod", a, axis, dtype, keepdims, initial, where, 1)
 
 
@@ -133,12 +149,26 @@ def _extreme(name: str, a: Any, axis: Any, keepdims: bool, initial: Any, where: 
 
 
 @implements(np.max, np.amax)
-def max_(a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True, dtype: Any = None) -> Any:
+def max_(
+    a: Any,
+    axis: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+    dtype: Any = None,
+) -> Any:
     return _extreme("max", a, axis, keepdims, initial, where, dtype)
 
 
 @implements(np.min, np.amin)
-def min_(a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True, dtype: Any = None) -> Any:
+def min_(
+    a: Any,
+    axis: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+    dtype: Any = None,
+) -> Any:
     return _extreme("min", a, axis, keepdims, initial, where, dtype)
 
 
@@ -280,7 +310,11 @@ def average(a: Any, axis: Any = None, weights: Any = None, keepdims: bool = Fals
         if w.ndim != 1 or w.shape[0] != x.shape[place]:
             fail(UserValueError, f"np.average: weights {w.shape} do not fit {x.shape} along axis {axis}")
         w = reshape(w, [w.shape[0] if i == place else 1 for i in range(x.ndim)])
-    dtype = np.result_type(x.dtype, w.dtype) if _dtypes.is_float(x.dtype) else np.result_type(x.dtype, w.dtype, "f8")
+    dtype = (
+        np.result_type(x.dtype, w.dtype)
+        if _dtypes.is_float(x.dtype)
+        else np.result_type(x.dtype, w.dtype, "f8")
+    )
     w = broadcast(convert(w, dtype), x.shape)
     total = sum_(ufuncs.call(np.multiply, x, w), axis, dtype, keepdims)
     return ufuncs.call(np.true_divide, total, sum_(w, axis, dtype, keepdims))

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from .._errors import Error, UserTypeError, UserValueError, fail, unsupported
-from .._ops import as_array, broadcast as broadcast_op
-from .._ops import broadcast_shapes, check_shape, reverse, slice_axis
+from .._ops import as_array, broadcast_shapes, check_shape, reverse, slice_axis
+from .._ops import broadcast as broadcast_op
 from .._ops import reshape as reshape_op
 from .._ops import transpose as transpose_op
 from .._registry import implements
@@ -212,7 +212,9 @@ def tile(A: Any, reps: Any) -> Any:  # noqa: N803 - NumPy's name
     shape = [1] * (rank - x.ndim) + list(x.shape)
     apart = [n for pair in zip(counts, shape, strict=True) for n in pair]
     ones = [n for extent in shape for n in (1, extent)]
-    return reshape_op(broadcast_op(reshape_op(x, ones), apart), [c * n for c, n in zip(counts, shape, strict=True)])
+    return reshape_op(
+        broadcast_op(reshape_op(x, ones), apart), [c * n for c, n in zip(counts, shape, strict=True)]
+    )
 
 
 @implements(np.repeat)

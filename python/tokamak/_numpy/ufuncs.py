@@ -254,7 +254,9 @@ def _kind_of(operand: Any) -> Any:
 
 def _loop_of(ufunc: np.ufunc, operands: Sequence[Any], dtype: DType | None) -> Loop:
     kinds = tuple(_kind_of(operand) for operand in operands)
-    if all(isinstance(kind, type) for kind in kinds):  # Python's numbers among themselves adopt no array's dtype
+    if all(
+        isinstance(kind, type) for kind in kinds
+    ):  # Python's numbers among themselves adopt no array's dtype
         kinds = tuple(_dtypes.default_of(kind) for kind in kinds)
     key = (ufunc, kinds, dtype)
     loop = _loops.get(key)
@@ -326,9 +328,13 @@ def _decided_comparison(ufunc: np.ufunc, operands: list[Any]) -> Any:
 
 def _comparable(operands: list[Any]) -> list[Any]:
     """A Python integer that is an argument may not fit the dtype of the array it is compared with: it keeps its 64 bits."""
-    if not any(isinstance(one, ArrayBase) and one._weak is None and _dtypes.is_integer(one.dtype) for one in operands):
+    if not any(
+        isinstance(one, ArrayBase) and one._weak is None and _dtypes.is_integer(one.dtype) for one in operands
+    ):
         return operands
-    return [one._with_weak(None) if isinstance(one, ArrayBase) and one._weak is int else one for one in operands]
+    return [
+        one._with_weak(None) if isinstance(one, ArrayBase) and one._weak is int else one for one in operands
+    ]
 
 
 def _shorter_power(operands: list[Any], dtype: Any) -> Any:
