@@ -62,6 +62,10 @@ class VectorMethod final : public ProductMethod {
   bool reads_in_place() const override { return true; }
   void multiply_in_place(const ProductOperand& a, const ProductOperand& b, int64_t first, int64_t columns,
                          void* c, void* scratch) const override {
+    if (k_ == 0 || columns == 0) {
+      for (int64_t j = 0; j < columns; ++j) static_cast<T*>(c)[j] = 0;
+      return;
+    }
     auto* vector = static_cast<T*>(scratch);
     const OperandView lhs(a);
     copy_line(lhs, *kernels_.vector(stored_as(a.dtype)), 0, vector);

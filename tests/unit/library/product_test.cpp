@@ -1,4 +1,6 @@
 #include "library/product.h"
+#include "library/packed_method.h"
+#include "library/vector_method.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -128,18 +130,32 @@ std::string describe(const ProductOperand& operand) {
   return text;
 }
 
+/// The product of a single row, with the operands where they lie, in two parts.
+void check_in_place(ProductType type, const ProductOperand& a, const ProductOperand& b, const Cpu& cpu) {
+  const int64_t n = elements_of(b.lines);
+  const auto method = vector_method(type, elements_of(a.contracted), cpu);
+  ASSERT_TRUE(method->reads_in_place());
+  const Memory scratch = aligned(method->scratch_bytes());
+  Result c(type, 1, n);
+  const int64_t half = n / 2;
+  method->multiply_in_place(a, b, 0, half, c.at(0, 0), scratch.get());
+  method->multiply_in_place(a, b, half, n - half, c.at(0, half), scratch.get());
+  check(type, a, b, c, cpu.name + " " + method->name() + ", " + describe(a) + " by " + describe(b));
+}
+
 /// Packs, multiplies and compares on every processor level of this machine.
 void check_everywhere(const ProductOperand& a, const ProductOperand& b) {
   const ProductType type = product_type(a.dtype);
   const int64_t m = elements_of(a.lines);
   const int64_t n = elements_of(b.lines);
   for (const Cpu& cpu : runnable_cpus()) {
-    const auto method = choose_product_method(type, m, n, elements_of(a.contracted), cpu);
+    const auto method = packed_method(type, m, n, elements_of(a.contracted), cpu);
     const Packed packed_a(*method, a, true);
     const Packed packed_b(*method, b, false);
     Result c(type, m, n);
     multiply(*method, packed_a.memory.get(), packed_b.memory.get(), m, n, c);
     check(type, a, b, c, cpu.name + " " + method->name() + ", " + describe(a) + " by " + describe(b));
+    if (m == 1 && (type == ProductType::f32 || type == ProductType::f64)) check_in_place(type, a, b, cpu);
     if (::testing::Test::HasFatalFailure()) return;
   }
 }
@@ -363,7 +379,7 @@ TEST_F(Product, OfABlockHasTheBitsOfTheWhole) {
       const ProductOperand b = matrix(dtype, n, k, false);
       Result whole(type, m, n);
       for (auto [rows, columns] : {std::pair<int64_t, int64_t>{m, n}, {m, 1}, {1, n}, {1, 1}}) {
-        const auto method = choose_product_method(type, rows, columns, k, cpu);
+        const auto method = packed_method(type, rows, columns, k, cpu);
         const Packed packed_a(*method, a, true);
         const Packed packed_b(*method, b, false);
         if (rows == m && columns == n) {
@@ -390,6 +406,38 @@ TEST_F(Product, OfABlockHasTheBitsOfTheWhole) {
   }
 }
 
+TEST_F(Product, TakesRowsThatAreNotPacked) {
+  for (DType dtype : {DType::f32, DType::f64, DType::i32, DType::i64}) {
+    for (const Cpu& cpu : runnable_cpus()) {
+      for (auto [m, n, k] :
+           {std::tuple<int64_t, int64_t, int64_t>{61, 150, 1100}, {5, 40, 7}, {1, 33, 64}, {13, 16, 1}}) {
+        const ProductType type = product_type(dtype);
+        const ProductOperand a = matrix(dtype, m, k, true);
+        const ProductOperand b = matrix(dtype, n, k, false);
+        const auto method = packed_method(type, m, n, k, cpu);
+        if (!method->takes_rows()) continue;
+        const Packed packed_a(*method, a, true);
+        const Packed packed_b(*method, b, false);
+        Result packed(type, m, n);
+        multiply(*method, packed_a.memory.get(), packed_b.memory.get(), m, n, packed);
+        // The rows next to each other, whatever the operand has.
+        Result rows(type, m, k);
+        for (int64_t row = 0; row < m; ++row) {
+          for (int64_t i = 0; i < k; ++i) {
+            const void* from = static_cast<const unsigned char*>(a.data) + row * a.lines[0].stride +
+                               i * a.contracted[0].stride;
+            std::memcpy(rows.at(row, i), from, static_cast<size_t>(rows.size));
+          }
+        }
+        Result c(type, m, n);
+        method->multiply_rows(rows.bytes.data(), rows.row_stride, packed_b.memory.get(), m, n, c.bytes.data(),
+                              c.row_stride, nullptr);
+        ASSERT_EQ(c.bytes, packed.bytes) << method->name() << " " << m << "x" << k << "x" << n;
+      }
+    }
+  }
+}
+
 TEST_F(Product, ConvertsEveryF16) {
   std::vector<uint16_t> values(1 << 16);
   std::iota(values.begin(), values.end(), uint16_t{0});
@@ -401,7 +449,7 @@ TEST_F(Product, ConvertsEveryF16) {
         ProductOperand{DType::f16, values.data(), {{256, 2}, {256, 512}}, {{1, 2}}, {}}}) {
     const std::vector<Number> wanted = dense(b);
     for (const Cpu& cpu : runnable_cpus()) {
-      const auto method = choose_product_method(ProductType::f32, 1, n, 1, cpu);
+      const auto method = packed_method(ProductType::f32, 1, n, 1, cpu);
       Result c(ProductType::f32, 1, n);
       multiply(*method, Packed(*method, a, true).memory.get(), Packed(*method, b, false).memory.get(), 1, n,
                c);
@@ -479,7 +527,7 @@ TEST_F(Product, KeepsWhatIsNotANumberInItsPlace) {
   std::vector<float> ones(19 * 9, 1.0f);
   const ProductOperand b{DType::f32, ones.data(), {{19, 36}}, {{9, 4}}, {}};
   for (const Cpu& cpu : runnable_cpus()) {
-    const auto method = choose_product_method(ProductType::f32, 7, 19, 9, cpu);
+    const auto method = packed_method(ProductType::f32, 7, 19, 9, cpu);
     Result c(ProductType::f32, 7, 19);
     multiply(*method, Packed(*method, a, true).memory.get(), Packed(*method, b, false).memory.get(), 7, 19,
              c);
