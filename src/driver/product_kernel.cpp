@@ -11,6 +11,7 @@ namespace tokamak {
 namespace {
 
 int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
+int64_t parts_of(int64_t value, int64_t part) { return (value + part - 1) / part; }
 int64_t round_down(int64_t value, int64_t unit) { return std::max(value / unit, int64_t{1}) * unit; }
 
 /// The result of a product as its epilogue sees it: one block, wherever in the result it is.
@@ -143,25 +144,32 @@ class Compilation {
   }
 
   /// Many rows, so that packed columns are used often, and columns that stay in the last cache meanwhile.
+  /// Windows that few rows use are packed for the second. And blocks of one size, as many for each thread as
+  /// for the others.
   void choose_tiles(const CompiledStage& stage) {
     constexpr int64_t kMostRows = 516;
     constexpr int64_t kFewRows = 132;
-    constexpr int64_t kColumnBytes = int64_t{2} << 20;
+    constexpr int64_t kFewColumns = 64;
     const int64_t panel = stage.method->a_panel();
     const int64_t unit = stage.method->b_panel();
     const auto element = static_cast<int64_t>(size_of(stage.sums));
-    auto blocks = [&] {
-      return shape_.batch * ((shape_.rows + result_.block_rows - 1) / result_.block_rows) *
-             ((shape_.columns + result_.block_columns - 1) / result_.block_columns);
+    const bool brief = shape_.rows <= stage.method->rows_at_once() && stage.rhs.read.contracted.size() > 1;
+    const int64_t column_bytes = brief ? cpu_.l2_bytes / 2 : int64_t{2} << 20;
+    const int64_t most_columns = std::clamp<int64_t>(
+        column_bytes / std::max<int64_t>(shape_.depth * element, 1), brief ? kFewColumns : 192, 1024);
+    int64_t row_blocks = parts_of(shape_.rows, round_down(kMostRows, panel));
+    int64_t column_blocks = parts_of(shape_.columns, round_down(most_columns, unit));
+    const int64_t most_row_blocks = std::max(row_blocks, parts_of(shape_.rows, kFewRows));
+    const int64_t most_column_blocks = std::max(column_blocks, parts_of(shape_.columns, kFewColumns));
+    auto blocks = [&] { return shape_.batch * row_blocks * column_blocks; };
+    const int64_t threads = ThreadPool::instance().num_threads();
+    auto unfair = [&] {
+      return blocks() < enough_blocks() || (blocks() < 8 * threads && blocks() % threads != 0);
     };
-    result_.block_rows = std::min(result_.block_rows, round_down(kMostRows, panel));
-    const int64_t columns = std::clamp<int64_t>(kColumnBytes / (shape_.depth * element), 192, 1024);
-    result_.block_columns = std::min(round_down(columns, unit), shape_.columns);
-    const int64_t least_columns = round_up(64, unit);
-    while (blocks() < enough_blocks() && result_.block_columns > least_columns)
-      result_.block_columns = std::max(round_up((result_.block_columns + 1) / 2, unit), least_columns);
-    while (blocks() < enough_blocks() && result_.block_rows > kFewRows)
-      result_.block_rows = round_up((result_.block_rows + 1) / 2, panel);
+    while (unfair() && column_blocks < most_column_blocks) ++column_blocks;
+    while (unfair() && row_blocks < most_row_blocks) ++row_blocks;
+    result_.block_rows = round_up(parts_of(shape_.rows, row_blocks), panel);
+    result_.block_columns = std::min(round_up(parts_of(shape_.columns, column_blocks), unit), shape_.columns);
   }
 
   /// Whether nobody else needs the same lines of the operand.

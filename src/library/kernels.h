@@ -33,6 +33,13 @@ struct MultiplyTask {
   void* c;
   int64_t row_stride;     ///< bytes
   int64_t column_stride;  ///< bytes; anything but the size of an element goes through a buffer
+  /// Not null: B is not packed. Its columns, which fill panels, lie here next to each other. One panel after
+  /// the other is packed into `b_packed`, which is `b`, while its first tile is summed, for a block of k at a
+  /// time. There are rows for a whole tile, but no more than `row_block`, and the columns of C are not
+  /// strided.
+  const void* b_source = nullptr;
+  int64_t b_source_step = 0;  ///< bytes from one step of k to the next
+  void* b_packed = nullptr;
 };
 
 /// Lines of a panel that lie at equal distances: lanes [first, first + count).

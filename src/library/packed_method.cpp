@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "library/kernels.h"
+#include "library/operand_view.h"
 #include "library/pack.h"
 #include "tokamak/errors.h"
 
@@ -37,8 +38,9 @@ int64_t k_block_for(int64_t k, const ProductKernels& kernels, const Cpu& cpu) {
 /// whose result is C transposed: lines of B are what few columns leave free.
 class PackedMethod final : public ProductMethod {
  public:
-  PackedMethod(const ProductKernels& kernels, int64_t k, const Cpu& cpu, bool swapped)
-      : kernels_(kernels),
+  PackedMethod(ProductType type, const ProductKernels& kernels, int64_t k, const Cpu& cpu, bool swapped)
+      : type_(type),
+        kernels_(kernels),
         k_(k),
         swapped_(swapped),
         k_block_(k_block_for(k, kernels, cpu)),
@@ -53,6 +55,7 @@ class PackedMethod final : public ProductMethod {
   int64_t b_panel() const override { return b_layout().lines; }
   int64_t a_panel_bytes() const override { return a_layout().panel_bytes; }
   int64_t b_panel_bytes() const override { return b_layout().panel_bytes; }
+  int64_t rows_at_once() const override { return swapped_ ? column_block_ : row_block_; }
   int64_t scratch_bytes() const override { return 0; }  // the buffer of a tile is on the stack
   const char* name() const override { return kernels_.name; }
 
@@ -66,16 +69,39 @@ class PackedMethod final : public ProductMethod {
   bool takes_rows() const override { return !swapped_; }
   void multiply(const void* a, const void* b, int64_t rows, int64_t columns, void* c, int64_t row_stride,
                 void* /*scratch*/) const override {
-    multiply_task(a, 0, b, rows, columns, c, row_stride);
+    run(task_for(a, 0, b, rows, columns, c, row_stride));
   }
   void multiply_rows(const void* a, int64_t a_row_stride, const void* b, int64_t rows, int64_t columns,
                      void* c, int64_t row_stride, void* /*scratch*/) const override {
-    multiply_task(a, a_row_stride, b, rows, columns, c, row_stride);
+    run(task_for(a, a_row_stride, b, rows, columns, c, row_stride));
+  }
+
+  bool packs_on_the_way(const ProductOperand& b, int64_t rows) const override {
+    if (swapped_ || rows < kernels_.rows || rows > row_block_ || b.dtype != dtype_of(type_)) return false;
+    const OperandView view(b);
+    return view.bounds == 0 && view.contracted.count <= 1 && view.lines.count == 1 &&
+           view.lines.stride[0] == kernels_.element_bytes;
+  }
+  void multiply_packing(const void* a, int64_t a_row_stride, const ProductOperand& b, int64_t first,
+                        void* packed, int64_t rows, int64_t columns, void* c,
+                        int64_t row_stride) const override {
+    const int64_t whole = columns / kernels_.columns * kernels_.columns;
+    MultiplyTask task = task_for(a, a_row_stride, packed, rows, whole, c, row_stride);
+    const OperandView view(b);
+    task.b_source = view.data + first * kernels_.element_bytes;
+    task.b_source_step = view.contracted.count == 0 ? 0 : view.contracted.stride[0];
+    task.b_packed = packed;
+    run(task);
+    if (whole == columns) return;
+    const int64_t panel = (first + whole) / kernels_.columns;
+    pack_b(b, panel, panel + 1, packed);
+    run(task_for(a, a_row_stride, packed, rows, columns - whole,
+                 static_cast<std::byte*>(c) + whole * kernels_.element_bytes, row_stride));
   }
 
  private:
-  void multiply_task(const void* a, int64_t a_row_bytes, const void* b, int64_t rows, int64_t columns,
-                     void* c, int64_t row_stride) const {
+  MultiplyTask task_for(const void* a, int64_t a_row_bytes, const void* b, int64_t rows, int64_t columns,
+                        void* c, int64_t row_stride) const {
     MultiplyTask task{.a = a,
                       .b = b,
                       .a_panel_bytes = a_panel_bytes(),
@@ -96,8 +122,9 @@ class PackedMethod final : public ProductMethod {
       std::swap(task.rows, task.columns);
       std::swap(task.row_stride, task.column_stride);
     }
-    kernels_.multiply(task);
+    return task;
   }
+  void run(const MultiplyTask& task) const { kernels_.multiply(task); }
 
   const PanelLayout& a_layout() const { return swapped_ ? columns_ : rows_; }
   const PanelLayout& b_layout() const { return swapped_ ? rows_ : columns_; }
@@ -116,6 +143,7 @@ class PackedMethod final : public ProductMethod {
     pack_panels(operand, *pack, layout, first, last, packed);
   }
 
+  ProductType type_;
   const ProductKernels& kernels_;
   int64_t k_;
   bool swapped_;
@@ -140,7 +168,7 @@ std::unique_ptr<const ProductMethod> packed_method(ProductType type, int64_t row
   // some 25 steps of k, in percent of them all:
   const int64_t storing = 3 + 2500 / std::clamp<int64_t>(k, 1, k_block_for(k, kernels, cpu));
   const bool swapped = waste(columns, kernels.columns) > waste(rows, kernels.columns) + storing;
-  return std::make_unique<PackedMethod>(kernels, k, cpu, swapped);
+  return std::make_unique<PackedMethod>(type, kernels, k, cpu, swapped);
 }
 
 }  // namespace tokamak

@@ -57,6 +57,12 @@ void ProductMethod::multiply_rows(const void* /*a*/, int64_t /*a_row_stride*/, c
   throw InternalError(std::string(name()) + " wants packed operands");
 }
 
+void ProductMethod::multiply_packing(const void* /*a*/, int64_t /*a_row_stride*/, const ProductOperand& /*b*/,
+                                     int64_t /*first*/, void* /*packed*/, int64_t /*rows*/,
+                                     int64_t /*columns*/, void* /*c*/, int64_t /*row_stride*/) const {
+  throw InternalError(std::string(name()) + " wants packed operands");
+}
+
 std::unique_ptr<const ProductMethod> choose_product_method(ProductType type, int64_t rows, int64_t columns,
                                                            int64_t k, const Cpu& cpu) {
   if (rows == 1 && (type == ProductType::f32 || type == ProductType::f64)) return vector_method(type, k, cpu);

@@ -62,6 +62,8 @@ class ProductMethod {
   /// Bytes of a packed panel.
   virtual int64_t a_panel_bytes() const = 0;
   virtual int64_t b_panel_bytes() const = 0;
+  /// Rows, in whole panels, that a call of multiply is best given: more are no faster.
+  virtual int64_t rows_at_once() const = 0;
   /// Bytes of working memory a call of multiply needs.
   virtual int64_t scratch_bytes() const = 0;
 
@@ -81,6 +83,15 @@ class ProductMethod {
   virtual bool takes_rows() const { return false; }
   virtual void multiply_rows(const void* a, int64_t a_row_stride, const void* b, int64_t rows,
                              int64_t columns, void* c, int64_t row_stride, void* scratch) const;
+
+  /// The same with a B that is not packed but lies in memory as `b` says: c[i, j] for line first + j of B,
+  /// which begins a panel. It is packed on the way, a panel at a time, so that it is not written to memory
+  /// and read again. Only where packs_on_the_way(); an `a_row_stride` of 0 says that A is packed, and
+  /// `packed` has room for a panel.
+  virtual bool packs_on_the_way(const ProductOperand& /*b*/, int64_t /*rows*/) const { return false; }
+  virtual void multiply_packing(const void* a, int64_t a_row_stride, const ProductOperand& b, int64_t first,
+                                void* packed, int64_t rows, int64_t columns, void* c,
+                                int64_t row_stride) const;
 
   /// A method for a single row reads both operands where they lie, and only this is called of the above: c[j]
   /// = product of line 0 of A and line first + j of B, for j in [0, columns).

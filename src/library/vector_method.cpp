@@ -49,6 +49,7 @@ class VectorMethod final : public ProductMethod {
   int64_t b_panel() const override { return 1; }
   int64_t a_panel_bytes() const override { return 0; }
   int64_t b_panel_bytes() const override { return 0; }
+  int64_t rows_at_once() const override { return 1; }
   int64_t scratch_bytes() const override { return 2 * padded_bytes(); }
   void pack_a(const ProductOperand& /*a*/, int64_t /*first*/, int64_t /*last*/,
               void* /*packed*/) const override {}

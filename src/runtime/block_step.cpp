@@ -96,17 +96,14 @@ struct ScratchLayout {
 class BlockRun {
  public:
   BlockRun(const BlockStep& step, const BlockMemory& memory, int32_t* failed_check)
-      : step_(step), memory_(memory), failed_check_(failed_check) {
+      : step_(step), memory_(memory), failed_check_(failed_check), slice_rows_(step.block_rows) {
     for (int64_t extent : step.batch) batch_ *= extent;
+    if (step.stages.size() == 1) slice_rows_ = std::min(slice_rows_, step.stages[0].method->rows_at_once());
     for (const BlockStage& stage : step.stages) prepare_stage(stage);
   }
 
   void run() {
-    for (size_t i = 0; i < step_.stages.size(); ++i) {
-      if (step_.stages[i].method == nullptr) continue;
-      pack_ahead(*step_.stages[i].method, stages_[i].lhs, true);
-      pack_ahead(*step_.stages[i].method, stages_[i].rhs, false);
-    }
+    pack_ahead();
     const int64_t columns = step_.stages.back().columns;
     const int64_t row_blocks = (step_.rows + step_.block_rows - 1) / step_.block_rows;
     const int64_t column_blocks = (columns + step_.block_columns - 1) / step_.block_columns;
@@ -158,11 +155,11 @@ class BlockRun {
       const Panels lhs(*stage.method, true);
       const Panels rhs(*stage.method, false);
       const int64_t columns = is_last ? step_.block_columns : stage.columns;
-      if (!stage.lhs.packed) at.lhs = scratch_.take(lhs.count(step_.block_rows) * lhs.bytes);
+      if (!stage.lhs.packed) at.lhs = scratch_.take(lhs.count(slice_rows_) * lhs.bytes);
       if (!stage.rhs.packed) at.rhs = scratch_.take(rhs.count(columns) * rhs.bytes);
       at.multiply = scratch_.take(stage.method->scratch_bytes());
       at.sums_row_bytes = round_up(columns * stage.element_bytes, kAlign);
-      if (stage.code != nullptr) at.sums = scratch_.take(step_.block_rows * at.sums_row_bytes);
+      if (stage.code != nullptr) at.sums = scratch_.take(slice_rows_ * at.sums_row_bytes);
     }
     if (stage.code != nullptr) {
       at.kernel = scratch_.take(stage.kernel->scratch_bytes);
@@ -174,7 +171,7 @@ class BlockRun {
         running.strides.insert(running.strides.end(), strides, strides + memory_.rank_of(input));
       }
     }
-    if (!is_last) at.result = scratch_.take(step_.block_rows * stage.result_row_bytes);
+    if (!is_last) at.result = scratch_.take(slice_rows_ * stage.result_row_bytes);
     scratch_.stages.push_back(at);
     stages_.push_back(std::move(running));
   }
@@ -191,25 +188,65 @@ class BlockRun {
     return running;
   }
 
-  void pack_ahead(const ProductMethod& method, const RunningOperand& running, bool is_lhs) const {
-    const BlockOperand& about = *running.about;
-    if (!about.packed || about.packed->kind == Place::Kind::constant) return;
-    const Panels panels(method, is_lhs);
-    const int64_t count = panels.count(about.lines);
+  /// An operand that is packed before the blocks run: panels [first, first + count) of all that are.
+  struct Ahead {
+    const ProductMethod& method;
+    bool is_lhs;
+    const RunningOperand& running;
+    Panels panels;
+    int64_t first;
+    int64_t count;
+  };
+
+  std::vector<Ahead> packed_ahead() const {
+    std::vector<Ahead> all;
+    int64_t first = 0;
+    auto add = [&](const ProductMethod& method, const RunningOperand& running, bool is_lhs) {
+      const BlockOperand& about = *running.about;
+      if (!about.packed || about.packed->kind == Place::Kind::constant) return;
+      const Panels panels(method, is_lhs);
+      const int64_t count = about.copies * panels.count(about.lines);
+      all.push_back({method, is_lhs, running, panels, first, count});
+      first += count;
+    };
+    for (size_t i = 0; i < step_.stages.size(); ++i) {
+      if (step_.stages[i].method == nullptr) continue;
+      add(*step_.stages[i].method, stages_[i].lhs, true);
+      add(*step_.stages[i].method, stages_[i].rhs, false);
+    }
+    return all;
+  }
+
+  void pack_ahead() const {
+    const std::vector<Ahead> all = packed_ahead();
+    if (all.empty()) return;
     constexpr double kBytesPerNanosecond = 4;
-    const int64_t grain = grain_for(static_cast<double>(panels.bytes) / kBytesPerNanosecond);
-    ThreadPool::instance().run(about.copies * count, grain, [&](int64_t begin, int64_t end, int) {
-      ProductOperand operand = running.operand;
-      while (begin < end) {
-        const int64_t copy = begin / count;
-        const int64_t first = begin % count;
-        const int64_t last = std::min(count, first + (end - begin));
-        operand.data = static_cast<const std::byte*>(running.operand.data) +
-                       (about.copies == 1 ? 0 : running.offset_of(copy));
-        pack(method, is_lhs, operand, first, last, running.packed + begin * panels.bytes);
-        begin += last - first;
-      }
-    });
+    int64_t most_bytes = 1;
+    for (const Ahead& one : all) most_bytes = std::max(most_bytes, one.panels.bytes);
+    const int64_t grain = grain_for(static_cast<double>(most_bytes) / kBytesPerNanosecond);
+    ThreadPool::instance().run(all.back().first + all.back().count, grain,
+                               [&](int64_t begin, int64_t end, int) {
+                                 for (const Ahead& one : all) {
+                                   const int64_t from = std::max(begin, one.first) - one.first;
+                                   const int64_t to = std::min(end, one.first + one.count) - one.first;
+                                   if (from < to) pack_panels_of(one, from, to);
+                                 }
+                               });
+  }
+
+  static void pack_panels_of(const Ahead& one, int64_t begin, int64_t end) {
+    const BlockOperand& about = *one.running.about;
+    const int64_t count = one.panels.count(about.lines);  // of a copy
+    ProductOperand operand = one.running.operand;
+    while (begin < end) {
+      const int64_t copy = begin / count;
+      const int64_t first = begin % count;
+      const int64_t last = std::min(count, first + (end - begin));
+      operand.data = static_cast<const std::byte*>(one.running.operand.data) +
+                     (about.copies == 1 ? 0 : one.running.offset_of(copy));
+      pack(one.method, one.is_lhs, operand, first, last, one.running.packed + begin * one.panels.bytes);
+      begin += last - first;
+    }
   }
 
   /// One thread at work, with copies of what it changes from block to block.
@@ -217,7 +254,20 @@ class BlockRun {
    public:
     Worker(const BlockRun& run, std::byte* scratch) : run_(run), scratch_(scratch), stages_(run.stages_) {}
 
+    /// Slice by slice: what is done to the sums finds them in the cache. The second operand is packed once.
     void run_block(const Part& part) {
+      for (int64_t row = part.row; row < part.row_end; row += run_.slice_rows_) {
+        Part slice = part;
+        slice.row = row;
+        slice.row_end = std::min(row + run_.slice_rows_, part.row_end);
+        is_first_slice_ = row == part.row;
+        is_only_slice_ = is_first_slice_ && slice.row_end == part.row_end;
+        run_slice(slice);
+      }
+    }
+
+   private:
+    void run_slice(const Part& part) {
       std::byte* made = nullptr;  // the rows that the stage before has made
       for (size_t i = 0; i < stages_.size(); ++i) {
         const bool is_last = i + 1 == stages_.size();
@@ -233,7 +283,6 @@ class BlockRun {
       }
     }
 
-   private:
     std::byte* multiply(size_t i, const Part& part, std::byte* fed) {
       const BlockStage& stage = run_.step_.stages[i];
       const ScratchLayout::Stage& at = run_.scratch_.stages[i];
@@ -258,16 +307,26 @@ class BlockRun {
                                         scratch_ + at.multiply);
         return sums;
       }
-      const std::byte* rhs = packed(i, false, part.element, part.column, part.column_end);
-      if (takes_fed_rows(i)) {
-        stage.method->multiply_rows(fed, run_.step_.stages[i - 1].result_row_bytes, rhs,
-                                    part.row_end - part.row, part.column_end - part.column, sums, row_bytes,
-                                    scratch_ + at.multiply);
-        return sums;
+      const int64_t rows = part.row_end - part.row;
+      const int64_t columns = part.column_end - part.column;
+      const bool lhs_in_rows = takes_fed_rows(i);
+      const int64_t lhs_row_bytes = lhs_in_rows ? run_.step_.stages[i - 1].result_row_bytes : 0;
+      const std::byte* lhs = lhs_in_rows ? fed : packed(i, true, part.element, part.row, part.row_end);
+      if (!stage.rhs.packed && is_only_slice_) {
+        const ProductOperand& operand = operand_of(i, false, part.element);
+        if (stage.method->packs_on_the_way(operand, rows)) {
+          stage.method->multiply_packing(lhs, lhs_row_bytes, operand, part.column, scratch_ + at.rhs, rows,
+                                         columns, sums, row_bytes);
+          return sums;
+        }
       }
-      const std::byte* lhs = packed(i, true, part.element, part.row, part.row_end);
-      stage.method->multiply(lhs, rhs, part.row_end - part.row, part.column_end - part.column, sums,
-                             row_bytes, scratch_ + at.multiply);
+      const std::byte* rhs = packed(i, false, part.element, part.column, part.column_end);
+      if (lhs_in_rows) {
+        stage.method->multiply_rows(lhs, lhs_row_bytes, rhs, rows, columns, sums, row_bytes,
+                                    scratch_ + at.multiply);
+      } else {
+        stage.method->multiply(lhs, rhs, rows, columns, sums, row_bytes, scratch_ + at.multiply);
+      }
       return sums;
     }
 
@@ -295,7 +354,8 @@ class BlockRun {
         pack(*stage.method, is_lhs, running.operand, 0, panels.count(last - first), to);
         return to;
       }
-      pack(*stage.method, is_lhs, operand_of(i, is_lhs, element), first_panel, panels.count(last), to);
+      if (is_lhs || is_first_slice_)
+        pack(*stage.method, is_lhs, operand_of(i, is_lhs, element), first_panel, panels.count(last), to);
       return to;
     }
 
@@ -344,11 +404,14 @@ class BlockRun {
     const BlockRun& run_;
     std::byte* scratch_;
     std::vector<RunningStage> stages_;
+    bool is_first_slice_ = true;
+    bool is_only_slice_ = true;
   };
 
   const BlockStep& step_;
   const BlockMemory& memory_;
   int32_t* failed_check_;
+  int64_t slice_rows_;  ///< of a block that are worked on at once
   int64_t batch_ = 1;
   std::vector<RunningStage> stages_;
   ScratchLayout scratch_;

@@ -30,8 +30,9 @@ constexpr int kRunSlots = 16;  // runs that workers can help at once; further on
 constexpr int kChunksPerThread =
     16;                         // enough that a core lost to another process costs a small part of the run
 constexpr int kWakeAtOnce = 4;  // the woken wake others, so that a run on many threads starts quickly
-constexpr int64_t kSpinFirst = 20'000, kSpinLeast = 4'000, kSpinMost = 50'000;  // ns before a worker sleeps
-constexpr int64_t kCallerSpin = 20'000;                                         // ns before a caller sleeps
+constexpr int64_t kSpinFirst = 30'000, kSpinLeast = 30'000, kSpinMost = 200'000;  // ns before a worker sleeps
+constexpr int64_t kCallerSpin =
+    200'000;  // ns before a caller sleeps: a chunk may take that long, and so may waking up
 
 thread_local bool this_thread_inside_run = false;
 thread_local bool this_thread_is_worker = false;

@@ -438,6 +438,53 @@ TEST_F(Product, TakesRowsThatAreNotPacked) {
   }
 }
 
+TEST_F(Product, PacksOnTheWay) {
+  for (DType dtype : {DType::f32, DType::f64, DType::i32, DType::i64}) {
+    for (const Cpu& cpu : runnable_cpus()) {
+      for (auto [m, n, k] : {std::tuple<int64_t, int64_t, int64_t>{61, 150, 1100},
+                             {90, 64, 700},
+                             {64, 33, 7},
+                             {40, 160, 0},
+                             {203, 97, 1}}) {
+        const ProductType type = product_type(dtype);
+        const ProductOperand a = matrix(dtype, m, k, true);
+        const ProductOperand b = matrix(dtype, n, k, false);
+        const auto method = packed_method(type, m, n, k, cpu);
+        if (!method->packs_on_the_way(b, m)) continue;
+        const Packed packed_a(*method, a, true);
+        const Packed packed_b(*method, b, false);
+        const int64_t panel = method->b_panel();
+        for (int64_t first : {int64_t{0}, n / panel / 2 * panel}) {
+          const int64_t columns = n - first;
+          Result wanted(type, m, columns);
+          multiply(*method, packed_a.memory.get(),
+                   packed_b.memory.get() + first / panel * method->b_panel_bytes(), m, columns, wanted);
+          const int64_t bytes = method->b_panel_bytes();
+          const Memory room = aligned(bytes);
+          Result c(type, m, columns);
+          method->multiply_packing(packed_a.memory.get(), 0, b, first, room.get(), m, columns, c.bytes.data(),
+                                   c.row_stride);
+          ASSERT_EQ(c.bytes, wanted.bytes) << method->name() << " " << m << "x" << k << "x" << n;
+          for (int64_t i = 0; i < 64; ++i) ASSERT_EQ(room.get()[bytes + i], 0xff) << "wrote past the panels";
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Product, PacksOnTheWayOnlyWhereColumnsAreNextToEachOther) {
+  for (const Cpu& cpu : runnable_cpus()) {
+    const auto method = packed_method(ProductType::f32, 64, 64, 64, cpu);
+    EXPECT_TRUE(method->packs_on_the_way(matrix(DType::f32, 64, 64, false), 64));
+    EXPECT_FALSE(method->packs_on_the_way(matrix(DType::f32, 64, 64, false), 1));
+    EXPECT_FALSE(method->packs_on_the_way(matrix(DType::f32, 64, 64, true), 64));
+    EXPECT_FALSE(method->packs_on_the_way(matrix(DType::bf16, 64, 64, false), 64));
+    ProductOperand padded = matrix(DType::f32, 64, 64, false);
+    padded.bounds.push_back({-1, {1, 0}, 64});
+    EXPECT_FALSE(method->packs_on_the_way(padded, 64));
+  }
+}
+
 TEST_F(Product, ConvertsEveryF16) {
   std::vector<uint16_t> values(1 << 16);
   std::iota(values.begin(), values.end(), uint16_t{0});
