@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from . import _dtypes, _native, _ops
+from . import _dtypes, _native, _ops, _sharing
 from ._errors import Unsupported, UserIndexError, UserTypeError, fail, make, unsupported, user_line
 from ._numpy import contractions, creation, dispatch, elementwise, indexing, reductions, shapes, ufuncs
 
@@ -50,7 +50,7 @@ def _binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> tuple[Any, An
     def in_place(self: Array, other: Any) -> Any:
         if not isinstance(other, _OPERANDS):
             return NotImplemented
-        return _same_type(self, _operate(ufunc, python, self, other), ufunc)
+        return _assign_in_place(self, _operate(ufunc, python, self, other), ufunc)
 
     return forward, reflected, in_place
 
@@ -79,23 +79,15 @@ def _operate(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any)
     return _ops.convert(result, _dtypes.default_of(kind))._with_weak(kind)
 
 
-def _same_type(x: Array, result: Any, ufunc: np.ufunc) -> Any:
-    """What an in-place operator gives: an array of the type of its left operand. Nothing is overwritten."""
+def _assign_in_place(x: Array, result: Any, ufunc: np.ufunc) -> Any:
+    """What x op= y leaves in x: the result, in the memory of x. Numbers have no memory: they are replaced."""
     if x._weak is not None:
         return result
-    if x._shares_argument:
-        unsupported(
-            f"{ufunc.__name__} in place on an argument",
-            "it would change the caller's array; write x = x + y for x += y, and return the new array",
-        )
-    if result.shape != x.shape:
-        fail(
-            UserTypeError,
-            f"{ufunc.__name__}: an in-place operation cannot change {x._type_text} to {result._type_text}",
-        )
-    if not np.can_cast(result.dtype, x.dtype, "same_kind"):
-        fail(UserTypeError, f"{ufunc.__name__}: cannot cast {result.dtype} to {x.dtype} in place; use astype")
-    return _ops.convert(result, x.dtype)
+    value = indexing.fitting(x, result, ufunc.__name__, "same_kind")
+    if x.ndim == 0 and not _sharing.is_shared(x):
+        return value
+    _sharing.write(x, value, ufunc.__name__)
+    return x
 
 
 def _unary(ufunc: np.ufunc, python: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -112,10 +104,11 @@ class Array(_native.ArrayBase):
     """An array with NumPy's operators, methods and functions.
 
     Inside a function given to `jit` it stands for a value that is computed later, and operations are recorded.
-    Elsewhere it has memory, and operations run at once. Arrays are immutable.
+    Elsewhere it has memory, and operations run at once. Writing to it changes what it stands for, and all its views,
+    as in NumPy; the memory it was made from stays as it is, unless it is an argument of a jitted function.
     """
 
-    __slots__ = ()
+    __slots__ = ("__weakref__", "_place")
     __hash__ = None  # type: ignore[assignment]
     __array_priority__ = 1000
 
@@ -157,7 +150,7 @@ class Array(_native.ArrayBase):
     def __imatmul__(self, other: Any) -> Any:
         if not isinstance(other, _OPERANDS):
             return NotImplemented
-        return _same_type(self, contractions.matmul(self, other), np.matmul)
+        return _assign_in_place(self, contractions.matmul(self, other), np.matmul)
 
     # -- NumPy's protocols
 
@@ -242,10 +235,10 @@ class Array(_native.ArrayBase):
         return indexing.getitem(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        unsupported(
-            "assigning to elements",
-            "arrays are immutable; make a new one with np.where, np.concatenate or np.pad",
-        )
+        indexing.setitem(self, key, value)
+
+    def fill(self, value: Any) -> None:
+        indexing.setitem(self, ..., value)
 
     def __repr__(self) -> str:
         if self._traced:
@@ -257,10 +250,10 @@ class Array(_native.ArrayBase):
         return repr(self) if self._traced else format(self._view(False)[()], spec)
 
     def __copy__(self) -> Array:
-        return self
+        return _sharing.fresh(self)
 
     def __deepcopy__(self, memo: Any) -> Array:
-        return self
+        return _sharing.fresh(self)
 
     def __reduce__(self) -> Any:
         return (array, (np.array(self._value("pickling", _STATIC)),))
@@ -323,13 +316,13 @@ class Array(_native.ArrayBase):
         return shapes.ravel(self, order)
 
     def flatten(self, order: str = "C") -> Array:
-        return shapes.ravel(self, order)
+        return _sharing.fresh(shapes.ravel(self, order))
 
     def squeeze(self, axis: Any = None) -> Array:
         return shapes.squeeze(self, axis)
 
     def repeat(self, repeats: Any, axis: Any = None) -> Array:
-        return shapes.repeat(self, repeats, axis)
+        return _sharing.owned(shapes.repeat(self, repeats, axis), (self,))
 
     def astype(
         self, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
@@ -337,51 +330,52 @@ class Array(_native.ArrayBase):
         wanted = _dtypes.check(dtype)
         if not np.can_cast(self.dtype, wanted, casting):
             fail(UserTypeError, f"cannot cast {self.dtype} to {wanted} with casting={casting!r}")
-        return _ops.convert(self, wanted)
+        made = _ops.convert(self, wanted)
+        return _sharing.owned(made, (self,)) if copy else made
 
     def copy(self, order: str = "C") -> Array:
         return creation.copy(self)
 
     def conj(self) -> Array:
-        return self
+        return _sharing.fresh(self)
 
     conjugate = conj
 
     def clip(self, min: Any = None, max: Any = None, **kwargs: Any) -> Array:
-        return elementwise.clip(self, min, max, **kwargs)
+        return _sharing.owned(elementwise.clip(self, min, max, **kwargs), (self,))
 
     def round(self, decimals: int = 0) -> Array:
-        return elementwise.round_(self, decimals)
+        return _sharing.owned(elementwise.round_(self, decimals), (self,))
 
     def take(self, indices: Any, axis: Any = None, mode: str = "raise") -> Array:
-        return indexing.take(self, indices, axis, mode)
+        return _sharing.owned(indexing.take(self, indices, axis, mode), (self,))
 
     def sum(self, *args: Any, **kwargs: Any) -> Array:
-        return reductions.sum_(self, *args, **kwargs)
+        return _sharing.owned(reductions.sum_(self, *args, **kwargs), (self,))
 
     def prod(self, *args: Any, **kwargs: Any) -> Array:
-        return reductions.prod(self, *args, **kwargs)
+        return _sharing.owned(reductions.prod(self, *args, **kwargs), (self,))
 
     def mean(self, *args: Any, **kwargs: Any) -> Array:
-        return reductions.mean(self, *args, **kwargs)
+        return _sharing.owned(reductions.mean(self, *args, **kwargs), (self,))
 
     def var(self, *args: Any, **kwargs: Any) -> Array:
-        return reductions.var(self, *args, **kwargs)
+        return _sharing.owned(reductions.var(self, *args, **kwargs), (self,))
 
     def std(self, *args: Any, **kwargs: Any) -> Array:
-        return reductions.std(self, *args, **kwargs)
+        return _sharing.owned(reductions.std(self, *args, **kwargs), (self,))
 
     def max(self, *args: Any, **kwargs: Any) -> Array:
-        return reductions.max_(self, *args, **kwargs)
+        return _sharing.owned(reductions.max_(self, *args, **kwargs), (self,))
 
     def min(self, *args: Any, **kwargs: Any) -> Array:
-        return reductions.min_(self, *args, **kwargs)
+        return _sharing.owned(reductions.min_(self, *args, **kwargs), (self,))
 
     def any(self, *args: Any, **kwargs: Any) -> Array:
-        return reductions.any_(self, *args, **kwargs)
+        return _sharing.owned(reductions.any_(self, *args, **kwargs), (self,))
 
     def all(self, *args: Any, **kwargs: Any) -> Array:
-        return reductions.all_(self, *args, **kwargs)
+        return _sharing.owned(reductions.all_(self, *args, **kwargs), (self,))
 
     def argmax(self, axis: Any = None, *, keepdims: bool = False) -> Array:
         return reductions.argmax(self, axis, keepdims)
@@ -390,10 +384,10 @@ class Array(_native.ArrayBase):
         return reductions.argmin(self, axis, keepdims)
 
     def cumsum(self, axis: Any = None, dtype: Any = None) -> Array:
-        return reductions.cumsum(self, axis, dtype)
+        return _sharing.owned(reductions.cumsum(self, axis, dtype), (self,))
 
     def cumprod(self, axis: Any = None, dtype: Any = None) -> Array:
-        return reductions.cumprod(self, axis, dtype)
+        return _sharing.owned(reductions.cumprod(self, axis, dtype), (self,))
 
     def dot(self, b: Any) -> Array:
         return contractions.dot(self, b)
@@ -405,7 +399,7 @@ _native.set_array_class(Array)
 def array(values: Any, dtype: Any = None) -> Array:
     """An Array with its own copy of `values`."""
     if isinstance(values, Array):
-        return values if dtype is None else values.astype(dtype)
+        return _sharing.fresh(values) if dtype is None else values.astype(dtype)
     if isinstance(values, (list, tuple)) and _ops._holds_array(values):
         made = _ops.as_array(values)
         return made if dtype is None else made.astype(dtype)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _dtypes, _native
+from . import _dtypes, _native, _sharing
 from ._errors import UserMemoryError, UserTypeError, UserValueError, fail
 
 if TYPE_CHECKING:
@@ -97,28 +97,110 @@ def strong(x: Array, dtype: np.dtype[Any]) -> Array:
     return apply("convert", x, dtype=dtype)
 
 
+# The primitives that NumPy has views for: inside a function that shares memory, the result knows what it is a view of.
+
+
 def reshape(x: Array, shape: Sequence[int]) -> Array:
-    return x if x.shape == tuple(shape) else apply("reshape", x, shape=list(shape))
+    if x.shape == tuple(shape):
+        return x
+    wanted = list(shape)
+
+    def forward(parent: Array) -> Array:
+        return apply("reshape", parent, shape=wanted)
+
+    def put_back(parent: Array, new: Array) -> Array:
+        return apply("reshape", new, shape=list(parent.shape))
+
+    return _sharing.view(
+        x, forward(x), lambda: _sharing.reshaped_strides(x, wanted), forward, put_back
+    )
 
 
 def broadcast(x: Array, shape: Sequence[int]) -> Array:
-    return x if x.shape == tuple(shape) else apply("broadcast", x, shape=list(shape))
+    if x.shape == tuple(shape):
+        return x
+    wanted = list(shape)
+
+    def forward(parent: Array) -> Array:
+        return apply("broadcast", parent, shape=wanted)
+
+    def strides() -> list[int]:
+        own = [0 if n == 1 else stride for n, stride in zip(x.shape, _sharing.strides_of(x), strict=True)]
+        return [0] * (len(wanted) - x.ndim) + own
+
+    return _sharing.view(x, forward(x), strides, forward, None)
 
 
 def transpose(x: Array, permutation: Sequence[int]) -> Array:
-    if list(permutation) == list(range(x.ndim)):
+    order = list(permutation)
+    if order == list(range(x.ndim)):
         return x
-    return apply("transpose", x, permutation=list(permutation))
+    inverse = [order.index(axis) for axis in range(len(order))]
+
+    def forward(parent: Array) -> Array:
+        return apply("transpose", parent, permutation=order)
+
+    def put_back(parent: Array, new: Array) -> Array:
+        return apply("transpose", new, permutation=inverse)
+
+    return _sharing.view(
+        x, forward(x), lambda: [_sharing.strides_of(x)[axis] for axis in order], forward, put_back
+    )
 
 
 def reverse(x: Array, axes: Sequence[int]) -> Array:
-    return apply("reverse", x, axes=sorted(axes)) if axes else x
+    if not axes:
+        return x
+    turned = sorted(axes)
+
+    def forward(parent: Array) -> Array:
+        return apply("reverse", parent, axes=turned)
+
+    def put_back(parent: Array, new: Array) -> Array:
+        return apply("reverse", new, axes=turned)
+
+    return _sharing.view(
+        x,
+        forward(x),
+        lambda: [-s if axis in turned else s for axis, s in enumerate(_sharing.strides_of(x))],
+        forward,
+        put_back,
+    )
 
 
 def slice_(x: Array, starts: Sequence[int], limits: Sequence[int], steps: Sequence[int]) -> Array:
     if all(a == 0 and b == n and s == 1 for a, b, s, n in zip(starts, limits, steps, x.shape, strict=True)):
         return x
-    return apply("slice", x, starts=list(starts), limits=list(limits), steps=list(steps))
+    first, last, by = list(starts), list(limits), list(steps)
+
+    def forward(parent: Array) -> Array:
+        return apply("slice", parent, starts=first, limits=last, steps=by)
+
+    def put_back(parent: Array, new: Array) -> Array:
+        return with_slice(parent, new, first, by)
+
+    return _sharing.view(
+        x,
+        forward(x),
+        lambda: [s * step for s, step in zip(_sharing.strides_of(x), by, strict=True)],
+        forward,
+        put_back,
+    )
+
+
+def with_slice(x: Array, new: Array, starts: Sequence[int], steps: Sequence[int]) -> Array:
+    """x with the elements from `starts` on, every `steps`, replaced by those of `new`."""
+    if new.size == 0:
+        return x
+    interior = [step - 1 for step in steps]
+    ends = [start + (n - 1) * step + 1 for start, n, step in zip(starts, new.shape, steps, strict=True)]
+    high = [n - end for n, end in zip(x.shape, ends, strict=True)]
+
+    def spread(values: Array, outside: Any) -> Array:
+        return apply("pad", values, outside, low=list(starts), high=high, interior=interior)
+
+    inside = spread(full(new.shape, True, _dtypes.BOOL), constant(False, _dtypes.BOOL))
+    return select(inside, spread(new, constant(0, x.dtype)), x)
 
 
 def slice_axis(x: Array, axis: int, start: int, limit: int, step: int = 1) -> Array:

@@ -1,4 +1,4 @@
-"""x[...], take, take_along_axis.
+"""x[...], x[...] = y, take, take_along_axis.
 
 Integers, slices, ellipsis and newaxis are views. Integer arrays gather: indices that are known are checked here, those that are
 computed are checked when the program runs. What has a shape that depends on values (boolean masks) is refused.
@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtypes
-from .._errors import Unsupported, UserIndexError, fail, unsupported
+from .. import _dtypes, _sharing
+from .._errors import Unsupported, UserIndexError, UserTypeError, UserValueError, fail, unsupported
 from .._native import ArrayBase
 from .._ops import (
     apply,
@@ -36,10 +36,74 @@ def getitem(x: Any, key: Any) -> Any:
     items = _expanded(x, key)
     advanced = [i for i, item in enumerate(items) if isinstance(item, (ArrayBase, np.ndarray))]
     if not advanced:
-        return _basic(x, items)
+        found = _basic(x, items)
+        # An element is a number, which has no memory.
+        return _sharing.fresh(found) if found.ndim == 0 and Ellipsis not in _listed(key) else found
     # First what is basic, with whole axes where arrays stand; then the arrays.
     viewed = _basic(x, [slice(None) if i in advanced else item for i, item in enumerate(items)])
     return _gather_axes(viewed, items, advanced)
+
+
+def _listed(key: Any) -> list[Any]:
+    """The items of a key that are no arrays."""
+    given = key if isinstance(key, tuple) else (key,)
+    return [item for item in given if not isinstance(item, (ArrayBase, np.ndarray, list))]
+
+
+def setitem(x: Any, key: Any, value: Any) -> None:
+    mask = _mask_of(x, key)
+    if mask is not None:
+        _sharing.write(x, _masked(x, mask, as_array(value)), "x[mask] = y")
+        return
+    items = _expanded(x, key)
+    if any(isinstance(item, (ArrayBase, np.ndarray)) for item in items):
+        unsupported("assigning through arrays of integers", "use slices, or np.where on a condition")
+    part = _basic(x, items)
+    _sharing.write(part, fitting(part, value, "x[...] = y", "unsafe"), "x[...] = y")
+
+
+def fitting(x: Any, value: Any, what: str, casting: Any) -> Any:
+    """What is written to x: of its dtype and shape."""
+    given = as_array(value)
+    if not np.can_cast(given.dtype, x.dtype, casting):
+        fail(UserTypeError, f"{what}: cannot cast {given.dtype} to {x.dtype} in place; use astype")
+    while given.ndim > x.ndim and given.shape[0] == 1:
+        given = reshape(given, given.shape[1:])
+    try:
+        np.broadcast_to(np.empty(given.shape, np.bool_), x.shape)
+    except ValueError:
+        fail(UserValueError, f"{what}: {given._type_text} does not fit into {x._type_text}")
+    return broadcast(convert(given, x.dtype), x.shape)
+
+
+def _mask_of(x: Any, key: Any) -> Any:
+    """A boolean array that is all of the key, for every element of x; None for other keys."""
+    if isinstance(key, tuple) and len(key) == 1:
+        key = key[0]
+    if isinstance(key, list):
+        key = np.asarray(key) if not any(is_array(item) for item in key) else as_array(key)
+    if not isinstance(key, (ArrayBase, np.ndarray)) or key.dtype.kind != "b":
+        return None
+    if key.ndim == 0 or tuple(key.shape) != tuple(x.shape[: key.ndim]):
+        fail(UserIndexError, f"a boolean mask of shape {tuple(key.shape)} does not fit {x._type_text}")
+    mask = as_array(key)
+    return broadcast(reshape(mask, [*mask.shape, *[1] * (x.ndim - mask.ndim)]), x.shape), mask.ndim
+
+
+def _masked(x: Any, mask: tuple[Any, int], value: Any) -> Any:
+    """x with `value` where the mask is true. The value is the same for all of them, but for the axes behind."""
+    everywhere, covered = mask
+    behind = x.ndim - covered
+    if value.ndim == behind + 1 and value.shape[0] == 1:
+        value = reshape(value, value.shape[1:])
+    if value.ndim > behind:
+        fail(
+            Unsupported,
+            f"x[mask] = y with y of {value._type_text} is not supported, because how many elements are true depends "
+            "on values: use np.where(mask, y, x) with a y of the shape of x",
+        )
+    new = broadcast(convert(value, x.dtype), x.shape)
+    return select(everywhere, new, x)
 
 
 def _expanded(x: Any, key: Any) -> list[Any]:
@@ -82,6 +146,7 @@ def _item(x: Any, item: Any) -> Any:
     return item
 
 
+@_sharing.shares
 def _basic(x: Any, items: list[Any]) -> Any:
     """Integers, slices and newaxis: one slice, one reverse, one reshape."""
     starts, limits, steps, reversed_axes = [], [], [], []

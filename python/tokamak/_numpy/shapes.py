@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _sharing
 from .._errors import Error, UserTypeError, UserValueError, fail, unsupported
 from .._ops import as_array, broadcast_shapes, check_shape, reverse, slice_axis
 from .._ops import broadcast as broadcast_op
@@ -29,6 +30,7 @@ def shape_of(shape: Any) -> list[int]:
 
 
 @implements(np.reshape)
+@_sharing.shares
 def reshape(a: Any, shape: Any = None, order: str = "C", *, copy: bool | None = None) -> Any:
     x = as_array(a)
     if order not in ("C", "A"):
@@ -46,6 +48,7 @@ def reshape(a: Any, shape: Any = None, order: str = "C", *, copy: bool | None = 
 
 
 @implements(np.ravel)
+@_sharing.shares
 def ravel(a: Any, order: str = "C") -> Any:
     x = as_array(a)
     if order not in ("C", "A", "K"):
@@ -54,6 +57,7 @@ def ravel(a: Any, order: str = "C") -> Any:
 
 
 @implements(np.transpose, np.permute_dims)
+@_sharing.shares
 def transpose(a: Any, axes: Any = None) -> Any:
     x = as_array(a)
     if axes is None:
@@ -65,11 +69,13 @@ def transpose(a: Any, axes: Any = None) -> Any:
 
 
 @implements(np.matrix_transpose)
+@_sharing.shares
 def matrix_transpose(x: Any) -> Any:
     return swapaxes(x, -1, -2)
 
 
 @implements(np.swapaxes)
+@_sharing.shares
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     x = as_array(a)
     first, second = axis_of(x, axis1), axis_of(x, axis2)
@@ -79,6 +85,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 
 
 @implements(np.moveaxis)
+@_sharing.shares
 def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     x = as_array(a)
     sources = [axis_of(x, axis) for axis in shape_of(source)]
@@ -92,6 +99,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
 
 
 @implements(np.squeeze)
+@_sharing.shares
 def squeeze(a: Any, axis: Any = None) -> Any:
     x = as_array(a)
     axes = axes_of(x, axis) if axis is not None else tuple(i for i, n in enumerate(x.shape) if n == 1)
@@ -102,6 +110,7 @@ def squeeze(a: Any, axis: Any = None) -> Any:
 
 
 @implements(np.expand_dims)
+@_sharing.shares
 def expand_dims(a: Any, axis: Any) -> Any:
     x = as_array(a)
     new = shape_of(axis)
@@ -120,6 +129,7 @@ def append_axes(a: Any, count: int) -> Any:
 
 
 @implements(np.broadcast_to)
+@_sharing.shares
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
     wanted = shape_of(shape)
     check_shape(wanted)
@@ -127,6 +137,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
 
 
 @implements(np.broadcast_arrays)
+@_sharing.shares
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     arrays = [as_array(a) for a in args]
     shape = broadcast_shapes("np.broadcast_arrays", [x.shape for x in arrays])
@@ -139,16 +150,19 @@ def _each(function: Any, arrays: Sequence[Any]) -> Any:
 
 
 @implements(np.atleast_1d)
+@_sharing.shares
 def atleast_1d(*arys: Any) -> Any:
     return _each(lambda x: x if x.ndim >= 1 else reshape_op(x, [1]), arys)
 
 
 @implements(np.atleast_2d)
+@_sharing.shares
 def atleast_2d(*arys: Any) -> Any:
     return _each(lambda x: x if x.ndim >= 2 else reshape_op(x, [1, x.size]), arys)
 
 
 @implements(np.atleast_3d)
+@_sharing.shares
 def atleast_3d(*arys: Any) -> Any:
     def widen(x: Any) -> Any:
         if x.ndim >= 3:
@@ -159,22 +173,26 @@ def atleast_3d(*arys: Any) -> Any:
 
 
 @implements(np.flip)
+@_sharing.shares
 def flip(m: Any, axis: Any = None) -> Any:
     x = as_array(m)
     return reverse(x, axes_of(x, axis))
 
 
 @implements(np.fliplr)
+@_sharing.shares
 def fliplr(m: Any) -> Any:
     return flip(m, 1)
 
 
 @implements(np.flipud)
+@_sharing.shares
 def flipud(m: Any) -> Any:
     return flip(m, 0)
 
 
 @implements(np.rot90)
+@_sharing.shares
 def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     x = as_array(m)
     first, second = axis_of(x, axes[0]), axis_of(x, axes[1])
