@@ -156,7 +156,9 @@ def torch_contestants() -> list[Contestant]:
 
     def tensors_of(arguments: list[np.ndarray]) -> list[torch.Tensor]:
         return [
-            torch.from_numpy(a.view(np.int16)).view(torch.bfloat16) if a.dtype == BF16 else torch.from_numpy(a)
+            torch.from_numpy(a.view(np.int16)).view(torch.bfloat16)
+            if a.dtype == BF16
+            else torch.from_numpy(a)
             for a in arguments
         ]
 

@@ -75,17 +75,6 @@ nb::object weak_type(const PythonArray& self) {
   return nb::none();
 }
 
-/// Whether it is an argument of the function that is being traced, or a view of one: what NumPy would write
-/// to is the caller's.
-bool shares_argument(const PythonArray& self) {
-  const Recorded* recorded = self.array.impl().recorded();
-  if (recorded == nullptr) return false;
-  const Graph& graph = recorded->trace->graph();
-  Value value = recorded->value;
-  while (family_of(graph[value].op) == OpFamily::View) value = graph[value].inputs[0];
-  return graph[value].op == Op::parameter;
-}
-
 nb::object with_weak(const PythonArray& self, nb::handle type) {
   Weak weak = Weak::none;
   if (type.ptr() == reinterpret_cast<PyObject*>(&PyBool_Type)) weak = Weak::boolean;
@@ -270,12 +259,12 @@ void bind_array(nb::module_& module) {
                          return nb::borrow(reinterpret_cast<PyObject*>(descr_of(self.array.dtype())));
                        })
           .def_prop_ro("_traced", [](const PythonArray& self) { return self.array.is_traced(); })
-          .def_prop_ro("_shares_argument", shares_argument)
           .def_prop_ro("_type_text", [](const PythonArray& self) { return to_string(self.array.type()); })
           .def_prop_ro("_weak", weak_type)
           .def("_with_weak", with_weak, nb::arg("type").none())
           .def_ro("_is_constant", &PythonArray::is_constant)
           .def("_as_constant", as_constant)
+          .def("_become", [](PythonArray& self, const PythonArray& other) { self.array = other.array; })
           .def("_view", ndarray_view, nb::arg("writeable"));
   base_class = reinterpret_cast<PyTypeObject*>(base.ptr());
   module.def("set_array_class", [](nb::handle type) {

@@ -60,6 +60,38 @@ void check_donated(const Entry& entry, const Leaf* leaves, size_t count) {
   }
 }
 
+/// An argument that is written to must be writeable, and no other may share its memory: what is read from
+/// that one would have to change on the way.
+void check_written(const Entry& entry, const Leaf* leaves, size_t count) {
+  for (int written : entry.written) {
+    const Leaf& leaf = leaves[written];
+    if (!leaf.writeable && PyArray_Check(leaf.object)) {
+      throw UserError("the function writes to an argument that is read-only", user_python_line(),
+                      UserError::Kind::value);
+    }
+    const auto [first, last] = extent_of(leaf);
+    for (size_t k = 0; k < count; ++k) {
+      const auto [other_first, other_last] = extent_of(leaves[k]);
+      if (static_cast<int>(k) != written && first < other_last && other_first < last) {
+        throw UserError(
+            "the function writes to an argument that shares its memory with another one; pass a copy of one "
+            "of them",
+            user_python_line(), UserError::Kind::value);
+      }
+    }
+  }
+}
+
+/// Gives an argument its new elements. False with the Python error set.
+bool write_back(const Leaf& leaf, PyObject* made) {
+  if (PyArray_Check(leaf.object)) {
+    return PyArray_CopyInto(reinterpret_cast<PyArrayObject*>(leaf.object),
+                            reinterpret_cast<PyArrayObject*>(made)) == 0;
+  }
+  nb::module_::import_("tokamak._sharing").attr("write")(nb::handle(leaf.object), nb::handle(made), "jit");
+  return true;
+}
+
 /// One result on its way: where the program writes it, and who owns that.
 struct Output {
   Block block;
@@ -137,6 +169,7 @@ PyObject* run(Entry& entry, const Leaf* leaves, size_t count, bool as_arrays) {
     strides[i] = leaves[i].dense ? nullptr : leaves[i].strides;
   }
   if (entry.has_donated) check_donated(entry, leaves, count);
+  if (!entry.written.empty()) check_written(entry, leaves, count);
 
   Some<Output, 4> outputs(results);
   Some<void*, 4> data(results);
@@ -157,22 +190,33 @@ PyObject* run(Entry& entry, const Leaf* leaves, size_t count, bool as_arrays) {
     }
   }
 
-  Some<PyObject*, 4> made(results);
+  const size_t returned = results - entry.written.size();
+  Some<PyObject*, 4> made(returned);
   for (size_t i = 0; i < results; ++i) {
     const TensorType& type = program.outputs[i];
-    if (as_arrays) {
-      made[i] = wrap_array_output(type, data[i], outputs[i]);
-    } else if (type.shape.empty()) {
-      made[i] = PyArray_Scalar(data[i], entry.output_descrs[i], nullptr);
+    const Leaf* target = i < returned ? nullptr : &leaves[entry.written[i - returned]];
+    const bool as_array = target == nullptr ? as_arrays : !PyArray_Check(target->object);
+    PyObject* one = nullptr;
+    if (as_array) {
+      one = wrap_array_output(type, data[i], outputs[i]);
+    } else if (type.shape.empty() && target == nullptr) {
+      one = PyArray_Scalar(data[i], entry.output_descrs[i], nullptr);
     } else {
-      made[i] = wrap_ndarray_output(type, entry.output_descrs[i], data[i], outputs[i]);
+      one = wrap_ndarray_output(type, entry.output_descrs[i], data[i], outputs[i]);
     }
-    if (made[i] == nullptr) {
-      for (size_t k = 0; k < i; ++k) Py_DECREF(made[k]);
+    bool done = one != nullptr;
+    if (done && target != nullptr) {
+      done = write_back(*target, one);
+      Py_DECREF(one);
+    } else if (done) {
+      made[i] = one;
+    }
+    if (!done) {
+      for (size_t k = 0; k < std::min(i, returned); ++k) Py_DECREF(made[k]);
       return nullptr;
     }
   }
-  return build_result(entry, made.data(), results);
+  return build_result(entry, made.data(), returned);
 }
 
 }  // namespace

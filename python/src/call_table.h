@@ -24,6 +24,8 @@ struct Entry {
   std::shared_ptr<const Program> program;
   std::shared_ptr<const Explanation> explanation;
   std::vector<PyArray_Descr*> output_descrs;  ///< borrowed: dtypes are never freed
+  std::vector<int>
+      written;  ///< arguments that the function writes to; the last outputs are their new elements
   bool has_donated = false;
   bool releases_gil = false;
   OutputForm form = OutputForm::other;

@@ -71,8 +71,8 @@ Layout layout_of(const Leaf& leaf) { return leaf.dense ? Layout{} : Layout::of(l
 /// Compiles the graph for these arguments and adds the program to `table`; and to `hot` under the static
 /// values, when calls of this form can take the hot path.
 void compile_into(CallTable& table, CallTable* hot, const nb::list& objects, const Graph& graph, bool fuse,
-                  bool fast_math, const std::vector<int>& donated, const std::string& form,
-                  const nb::object& build, const std::vector<nb::object>& statics) {
+                  bool fast_math, const std::vector<int>& donated, const std::vector<int>& written,
+                  const std::string& form, const nb::object& build, const std::vector<nb::object>& statics) {
   Leaves leaves(objects);
   if (leaves.bad >= 0) throw InternalError("compiling for something that is no argument");
   std::vector<Layout> layouts;
@@ -98,6 +98,7 @@ void compile_into(CallTable& table, CallTable* hot, const nb::list& objects, con
     entry->has_donated = true;
   }
   entry->releases_gil = entry->program->total_cost > kReleaseCost;
+  entry->written = written;
   entry->form = form_named(form);
   entry->build = build;
   if (hot != nullptr) {
@@ -154,7 +155,7 @@ void bind_tracing(nb::module_& module) {
       .def("call", call, nb::arg("leaves"), nb::arg("as_arrays"))
       .def("explanation", explanation, nb::arg("leaves"))
       .def("compile", compile_into, nb::arg("hot").none(), nb::arg("leaves"), nb::arg("graph"),
-           nb::arg("fuse"), nb::arg("fast_math"), nb::arg("donated"), nb::arg("form"),
+           nb::arg("fuse"), nb::arg("fast_math"), nb::arg("donated"), nb::arg("written"), nb::arg("form"),
            nb::arg("build").none(), nb::arg("statics"))
       .def("clear", &CallTable::clear)
       .def("__len__", &CallTable::size)

@@ -13,11 +13,21 @@ import numpy as np
 
 from . import _dtypes, _native, _ops, _sharing
 from ._errors import Unsupported, UserIndexError, UserTypeError, fail, make, unsupported, user_line
-from ._numpy import contractions, creation, dispatch, elementwise, indexing, reductions, shapes, ufuncs
+from ._numpy import (
+    contractions,
+    creation,
+    dispatch,
+    elementwise,
+    indexing,
+    reductions,
+    shapes,
+    ufuncs,
+    writing,
+)
 
 __all__ = ["Array", "array", "asarray", "constant", "from_dlpack"]
 
-_OPERANDS = (bool, int, float, np.generic, np.ndarray, _native.ArrayBase)
+_OPERANDS = (bool, int, float, np.generic, np.ndarray, _native.ArrayBase, list, tuple)
 
 
 class UnsupportedAttribute(Unsupported, AttributeError):
@@ -83,7 +93,7 @@ def _assign_in_place(x: Array, result: Any, ufunc: np.ufunc) -> Any:
     """What x op= y leaves in x: the result, in the memory of x. Numbers have no memory: they are replaced."""
     if x._weak is not None:
         return result
-    value = indexing.fitting(x, result, ufunc.__name__, "same_kind")
+    value = writing.fitting(x, result, ufunc.__name__, "same_kind")
     if x.ndim == 0 and not _sharing.is_shared(x):
         return value
     _sharing.write(x, value, ufunc.__name__)
@@ -235,10 +245,10 @@ class Array(_native.ArrayBase):
         return indexing.getitem(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        indexing.setitem(self, key, value)
+        writing.setitem(self, key, value)
 
     def fill(self, value: Any) -> None:
-        indexing.setitem(self, ..., value)
+        writing.setitem(self, ..., value)
 
     def __repr__(self) -> str:
         if self._traced:

@@ -16,9 +16,10 @@ from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
 import numpy as np
 
-from . import _dtypes, _logging, _native, _ops, _tree
+from . import _dtypes, _logging, _native, _ops, _random, _sharing, _tree
 from ._array import Array
 from ._errors import Error, UserError, UserTypeError, UserValueError, fail
+from ._numpy import while_tracing
 
 __all__ = ["CacheInfo", "Jitted", "jit"]
 
@@ -247,11 +248,15 @@ class JitCore:
         try:
             parameters = _unique([_identifier(name) for name in self._leaf_names(call)])
             values = [trace.parameter(name, leaf) for name, leaf in zip(parameters, call.leaves, strict=True)]
+            for value, leaf in zip(values, call.leaves, strict=True):
+                if isinstance(leaf, (np.ndarray, Array)):
+                    _sharing.give_memory(value, [stride // leaf.itemsize for stride in leaf.strides])
             returned = self._run_traced(call, values)
             outputs: list[Any] = []
             structure = _tree.flatten(returned, outputs)
             arrays, form, build = _output_plan(self.name, structure, outputs)
-            graph = trace.finish(arrays)
+            written = [i for i, value in enumerate(values) if _sharing.was_written(value)]
+            graph = trace.finish(arrays + [values[i] for i in written])
         finally:
             trace.abandon()
         hot = self.hot_table if call.hot and table is not self.hot_table else None
@@ -262,6 +267,7 @@ class JitCore:
             self.options.fuse,
             self.options.fast_math,
             donated,
+            written,
             form,
             build,
             [value for _, value in call.statics],
@@ -277,12 +283,15 @@ class JitCore:
         before = dict(vars(args[0])) if args and self._is_object(call) else None
         kwargs = _tree.unflatten(call.structure[1], leaves)
         kwargs.update({name: value for name, value in call.statics if isinstance(name, str)})
+        drawn = _random.states(self.function)
         try:
-            returned = self.function(*args, **kwargs)
+            with while_tracing.recording():
+                returned = self.function(*args, **kwargs)
         except ValueError as error:
             if isinstance(error.__cause__, Error):  # NumPy hides it: y[0] = x says "setting an array element"
                 raise error.__cause__ from None
             raise
+        _random.check_unchanged(self.name, drawn)
         if before is not None:
             _check_unchanged(self.name, args[0], before)
         return returned

@@ -8,6 +8,7 @@ Every other module builds on these. They record when an operand is traced, and r
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -111,9 +112,7 @@ def reshape(x: Array, shape: Sequence[int]) -> Array:
     def put_back(parent: Array, new: Array) -> Array:
         return apply("reshape", new, shape=list(parent.shape))
 
-    return _sharing.view(
-        x, forward(x), lambda: _sharing.reshaped_strides(x, wanted), forward, put_back
-    )
+    return _sharing.view(x, forward(x), lambda: _sharing.reshaped_strides(x, wanted), forward, put_back)
 
 
 def broadcast(x: Array, shape: Sequence[int]) -> Array:
@@ -190,17 +189,42 @@ def slice_(x: Array, starts: Sequence[int], limits: Sequence[int], steps: Sequen
 
 def with_slice(x: Array, new: Array, starts: Sequence[int], steps: Sequence[int]) -> Array:
     """x with the elements from `starts` on, every `steps`, replaced by those of `new`."""
-    if new.size == 0:
-        return x
-    interior = [step - 1 for step in steps]
+    if new.size == 0 or new.shape == x.shape:
+        return x if new.size == 0 else new
     ends = [start + (n - 1) * step + 1 for start, n, step in zip(starts, new.shape, steps, strict=True)]
-    high = [n - end for n, end in zip(x.shape, ends, strict=True)]
+    spread = apply(
+        "pad",
+        new,
+        constant(0, x.dtype),
+        low=list(starts),
+        high=[n - end for n, end in zip(x.shape, ends, strict=True)],
+        interior=[step - 1 for step in steps],
+    )
+    inside = [
+        _between(x.shape, axis, start, end, step)
+        for axis, (start, end, step) in enumerate(zip(starts, ends, steps, strict=True))
+        if new.shape[axis] != x.shape[axis]
+    ]
+    return select(functools.reduce(lambda a, b: apply("bit_and", a, b), inside), spread, x)
 
-    def spread(values: Array, outside: Any) -> Array:
-        return apply("pad", values, outside, low=list(starts), high=high, interior=interior)
 
-    inside = spread(full(new.shape, True, _dtypes.BOOL), constant(False, _dtypes.BOOL))
-    return select(inside, spread(new, constant(0, x.dtype)), x)
+def _between(shape: Sequence[int], axis: int, start: int, end: int, step: int) -> Array:
+    """Where range(start, end, step) has the position along an axis."""
+    dtype = _dtypes.INT32 if shape[axis] < 1 << 31 else _dtypes.INT64
+    position = iota(shape, axis, dtype)
+
+    def compare(op: str, x: Array, limit: int) -> Array:
+        return apply(op, x, constant(limit, dtype))
+
+    conditions = []
+    if start > 0:
+        conditions.append(compare("ge", position, start))
+    if end < shape[axis]:
+        conditions.append(compare("lt", position, end))
+    if step > 1:
+        distance = apply("sub", position, constant(start, dtype))
+        conditions.append(compare("eq", apply("mod", distance, constant(step, dtype)), 0))
+    return functools.reduce(lambda a, b: apply("bit_and", a, b), conditions)
 
 
 def slice_axis(x: Array, axis: int, start: int, limit: int, step: int = 1) -> Array:

@@ -40,10 +40,8 @@ REMEDIES = {
     "unique": "its shape depends on values; compute it outside the jitted function",
     "extract": "its shape depends on values; use np.where with three arguments",
     "compress": "its shape depends on values; use np.where with three arguments",
-    "copyto": "arrays are immutable; use np.where to make a new one",
-    "put": "arrays are immutable; use np.where to make a new one",
-    "place": "arrays are immutable; use np.where to make a new one",
-    "putmask": "arrays are immutable; use np.where to make a new one",
+    "put": "use x[...] = y with slices, or np.where",
+    "place": "use x[mask] = y, or np.where",
 }
 DEFAULT_REMEDY = "compute it outside the jitted function, or write it with other functions"
 

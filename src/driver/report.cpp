@@ -21,11 +21,16 @@ const ReportedCode& reported_code(const KernelReport& report) {
 
 constexpr PrintOptions kForPeople{.types = false, .locations = false, .max_constant_elements = 16};
 
-std::vector<SourceLocation> lines_of(const Graph& body) {
+/// The lines that the operations of all stages were written on. Parameters have none: theirs is that of the
+/// call.
+std::vector<SourceLocation> lines_of(const FusedKernel& kernel) {
   std::vector<SourceLocation> lines;
-  for (const Node& node : body.nodes()) {
-    if (node.where.known() && std::find(lines.begin(), lines.end(), node.where) == lines.end())
-      lines.push_back(node.where);
+  for (const FusedKernel* stage : stages_of(kernel)) {
+    for (const Node& node : stage->body.nodes()) {
+      if (node.op != Op::parameter && node.where.known() &&
+          std::find(lines.begin(), lines.end(), node.where) == lines.end())
+        lines.push_back(node.where);
+    }
   }
   return lines;
 }
@@ -111,7 +116,7 @@ std::shared_ptr<const Explanation> explain(const Journey& journey) {
     for (Value input : values_read(fused)) report.bytes_read += journey.optimized.type_of(input).bytes();
     for (Value output : fused.outputs) report.bytes_written += journey.optimized.type_of(output).bytes();
     report.flops = count_flops(fused);
-    report.lines = lines_of(fused.body);
+    report.lines = lines_of(fused);
     report.code = std::make_shared<const ReportedCode>(ReportedCode{compiled.loops, journey.cpu});
     explanation->kernels_.push_back(std::move(report));
   }

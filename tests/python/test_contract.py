@@ -313,10 +313,12 @@ def test_errors(case):
         assert "test_contract.py" in str(caught.value)
 
 
-def test_out_is_refused():
-    x = np.ones((2, 2))
+def test_out():
+    x, outside = np.ones((2, 2)), np.empty((2, 2))
+    np.testing.assert_array_equal(tk.jit(lambda a: np.matmul(a, a, out=np.empty((2, 2))))(x), x @ x)
+    np.testing.assert_array_equal(tk.jit(lambda a: np.einsum("ij,jk", a, a, out=np.empty((2, 2))))(x), x @ x)
     with pytest.raises(tk.Unsupported):
-        tk.jit(lambda a: np.matmul(a, a, out=np.empty((2, 2))))(x)
+        tk.jit(lambda a: np.matmul(a, a, out=outside))(x)
 
 
 def test_dot_general(rng):

@@ -75,3 +75,16 @@ def test_log(caplog):
     assert not caplog.records
     with pytest.raises(ValueError, match="nonsense"):
         tk.set_logs("nonsense")
+
+
+def test_lines_of_all_stages():
+    def attend(q, k, v):
+        s = q @ np.swapaxes(k, -1, -2)
+        e = np.exp(s - s.max(axis=-1, keepdims=True))
+        p = e / e.sum(axis=-1, keepdims=True)
+        return p @ v
+
+    arrays = [np.ones((2, 40, 16), np.float32) for _ in range(3)]
+    (kernel,) = tk.jit(attend).explain(*arrays).kernels
+    first = attend.__code__.co_firstlineno
+    assert sorted({line.line - first for line in kernel.lines}) == [1, 2, 3, 4]

@@ -6,7 +6,7 @@ import tokamak as tk
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support import check, layouts, random_array, seeds, with_layout
+from support import assert_same, check, layouts, random_array, seeds, with_layout
 
 KEYS = [
     np.s_[0],
@@ -92,10 +92,10 @@ def test_what_is_refused():
     x = np.arange(5.0)
     with pytest.raises(NotImplementedError, match=r"boolean mask.*np\.where"):
         tk.jit(lambda x: x[x > 2])(x)
-    with pytest.raises(NotImplementedError, match="immutable"):
-        tk.jit(lambda x: x.__setitem__(0, 1))(x)
     with pytest.raises(IndexError, match="str"):
         tk.jit(lambda x: x["a"])(x)
+    with pytest.raises(IndexError, match=r"mask of shape \(4,\)"):
+        tk.jit(lambda x: x[np.ones(4, bool)])(x)
 
 
 @pytest.mark.parametrize("layout", ["dense", "reversed"])
@@ -106,3 +106,51 @@ def test_reversed_after_a_reshape(layout, rng):
     check(lambda x: x.reshape(4, -1)[::-1, 3::-2] + 1, x)
     check(lambda x: np.repeat(x, 2, axis=0)[::-1], x)
     check(lambda x: np.tile(x, 2)[..., ::-1], x)
+
+
+MIXED_KEYS = [
+    (0, slice(None), [1, 2]),
+    ([0, 1], slice(None), [1, 2]),
+    ([[0], [1]], [1, 2]),
+    (slice(None), 1, [0, 3]),
+    (slice(None), [0, 2], None, [1, 1]),
+    (..., [3, 0], 2)[:2],
+    ([1, 0], ..., 0),
+    (None, [0, 1], 2),
+    (np.array(1), slice(0, 2)),
+    (np.array([True, False]),),
+    (slice(None), np.array([True, False, True])),
+    (np.arange(24).reshape(2, 3, 4) % 5 == 0,),
+    (0, np.array([[True, False, True, True]] * 3)),
+    ([], 0),
+]
+
+
+@pytest.mark.parametrize("key", MIXED_KEYS, ids=str)
+def test_arrays_beside_integers_slices_and_masks(key):
+    x = np.arange(24.0).reshape(2, 3, 4)
+    assert_same(tk.jit(lambda x: x[key])(x), x[key])
+    assert_same(np.asarray(tk.asarray(x)[key]), x[key])
+
+
+def test_masks_outside_of_jit():
+    x = np.arange(6.0)
+    a = tk.asarray(x)
+    assert_same(np.asarray(a[a > 2]), x[x > 2])
+    assert_same(np.asarray(a[a > 9]), x[x > 9])
+    a[a > 2] = np.array([7.0, 8, 9])
+    assert_same(np.asarray(a), np.array([0.0, 1, 2, 7, 8, 9]))
+
+
+@pytest.mark.parametrize(
+    "key", [k for k in MIXED_KEYS if not any(getattr(i, "dtype", None) == bool for i in k)], ids=str
+)
+def test_computed_arrays_beside_integers_and_slices(key):
+    x = np.arange(24.0).reshape(2, 3, 4)
+    known = [np.asarray(i, np.int64) for i in key if isinstance(i, (list, np.ndarray))]
+
+    def pick(x, indices):
+        rest = iter(indices)
+        return x[tuple(next(rest) if isinstance(i, (list, np.ndarray)) else i for i in key)]
+
+    assert_same(tk.jit(pick)(x, known), x[key])

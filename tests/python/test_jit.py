@@ -425,3 +425,36 @@ def test_static_values_do_not_pile_up():
         np.testing.assert_array_equal(f(x, float(i)), x * i)
     assert f.cache_info().programs <= 16
     np.testing.assert_array_equal(f(x, 0.0), x * 0)
+
+
+GENERATOR = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda n: np.random.rand(n),  # noqa: NPY002 - what old programs do
+        lambda n: np.random.normal(size=n),  # noqa: NPY002
+        lambda n: GENERATOR.random(n),
+    ],
+)
+def test_random_numbers_are_refused(draw):
+    def noisy(x):
+        return x + draw(x.size)
+
+    if draw.__code__.co_names[0] == "GENERATOR":
+
+        def noisy(x):
+            return x + GENERATOR.random(x.size)
+
+    with pytest.raises(NotImplementedError, match="draw them outside"):
+        tk.jit(noisy)(np.zeros(3))
+
+
+def test_random_numbers_of_a_closure_are_refused():
+    rng = np.random.default_rng(1)
+    with pytest.raises(NotImplementedError, match="draw them outside"):
+        tk.jit(lambda x: x + rng.random(3))(np.zeros(3))
+    assert tk.jit(lambda x: x + 1 if rng else x)(np.zeros(3)).sum() == 3
+    with pytest.raises(NotImplementedError, match="draw them outside"):
+        tk.jit(lambda x: x + np.random.default_rng().random(3))(np.zeros(3))

@@ -1,6 +1,18 @@
 """NumPy's functions for Arrays. Importing this package fills the table in `_registry`."""
 
-from . import contractions, creation, dispatch, elementwise, indexing, joining, reductions, shapes, ufuncs
+from . import (
+    contractions,
+    creation,
+    dispatch,
+    elementwise,
+    indexing,
+    joining,
+    reductions,
+    shapes,
+    ufuncs,
+    while_tracing,
+    writing,
+)
 
 __all__ = [
     "contractions",
@@ -12,4 +24,6 @@ __all__ = [
     "reductions",
     "shapes",
     "ufuncs",
+    "while_tracing",
+    "writing",
 ]

@@ -9,6 +9,7 @@ import numpy as np
 from .. import _dtypes
 from .._ops import apply, as_array, broadcast, check_shape, constant, convert, iota, is_number
 from .._registry import implements
+from .._sharing import fresh
 from .shapes import shape_of
 
 
@@ -65,7 +66,7 @@ def full_like(
 
 @implements(np.copy)
 def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
-    return as_array(a)
+    return fresh(as_array(a))
 
 
 @implements(np.astype)

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from .. import _sharing
 from .._errors import UserTypeError, fail, unsupported
 from .._native import ArrayBase
+from .._ops import as_array, broadcast, broadcast_shapes, convert, full, select
 from .._registry import TABLE, name_of, remedy_for
-from . import contractions, reductions, shapes, ufuncs
+from . import contractions, reductions, shapes, ufuncs, writing
 
 #: ufunc.reduce and ufunc.accumulate, by ufunc
 _REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
@@ -29,21 +31,59 @@ _ACCUMULATIONS: dict[np.ufunc, Callable[..., Any]] = {
 }
 
 
-def refuse_out(what: str, out: Any) -> None:
+def _outs(what: str, out: Any) -> tuple[Any, ...]:
+    """What out= names: Arrays to write to, None for results that get memory of their own."""
     outs = out if isinstance(out, tuple) else (out,)
-    if all(one is None for one in outs):
-        return
-    if any(isinstance(one, ArrayBase) for one in outs):
-        unsupported(f"{what} with out=", "arrays are immutable; use the result instead")
-    unsupported(
-        f"{what} into an ndarray",
-        "a value that is computed later cannot be stored in it; write y = y + x instead of y += x",
-    )
+    for one in outs:
+        if one is not None and not isinstance(one, ArrayBase):
+            unsupported(
+                f"{what} into an ndarray",
+                "a value that is computed later cannot be stored in it; make the array inside the function, or write "
+                "y = y + x instead of y += x",
+            )
+    return outs
+
+
+def _write_out(what: str, results: Any, outs: tuple[Any, ...]) -> Any:
+    """The results, in the memory that out= names."""
+    if all(out is None for out in outs):
+        return results
+    several = isinstance(results, tuple)
+    written = []
+    for result, out in zip(results if several else (results,), outs, strict=True):
+        if out is None:
+            written.append(result)
+            continue
+        _sharing.write(out, writing.fitting(out, result, what, "same_kind"), what)
+        written.append(out)
+    return tuple(written) if several else written[0]
 
 
 def array_ufunc(ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
     what = name_of(ufunc) + ("" if method == "__call__" else f".{method}")
-    refuse_out(what, options.pop("out", None))
+    if method == "at":
+        unsupported(what, "use np.where, or a sum over one-hot rows")
+    outs = _outs(what, options.pop("out", None))
+    where = options.pop("where", True) if method == "__call__" else True
+    result = _sharing.owned(_call_ufunc(ufunc, method, what, inputs, options), inputs)
+    if where is not True:
+        result = _only_where(result, as_array(where), outs)
+    return _write_out(what, result, outs)
+
+
+def _only_where(results: Any, where: Any, outs: tuple[Any, ...]) -> Any:
+    """Elsewhere is what was there before; without out= that is anything, and zeros are as good as that."""
+    several = isinstance(results, tuple)
+    kept = []
+    for i, result in enumerate(results if several else (results,)):
+        out = outs[i] if i < len(outs) else None
+        shape = out.shape if out is not None else broadcast_shapes("where=", [result.shape, where.shape])
+        before = full(shape, 0, result.dtype) if out is None else convert(out, result.dtype)
+        kept.append(select(broadcast(where, shape), broadcast(result, shape), before))
+    return tuple(kept) if several else kept[0]
+
+
+def _call_ufunc(ufunc: np.ufunc, method: str, what: str, inputs: Any, options: dict[str, Any]) -> Any:
     if ufunc.signature is not None:
         return contractions.call_gufunc(ufunc, method, inputs, options)
     if method == "reduce" and ufunc in _REDUCTIONS:
@@ -57,9 +97,9 @@ def array_ufunc(ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> A
         return ufuncs.call(ufunc, shapes.append_axes(left, np.ndim(right)), right, **options)
     if method != "__call__":
         unsupported(what, remedy_for(ufunc))
-    for name in ("where", "order", "subok", "casting", "signature", "sig", "extobj"):
+    for name in ("order", "subok", "casting", "signature", "sig", "extobj"):
         if options.pop(name, None) not in (None, True, "K", "same_kind"):
-            unsupported(f"{what} with {name}=", "call it without, and use np.where or astype")
+            unsupported(f"{what} with {name}=", "call it without, and use astype")
     if set(options) - {"dtype"}:
         fail(UserTypeError, f"{what} takes no argument {sorted(set(options) - {'dtype'})[0]!r}")
     return ufuncs.call(ufunc, *inputs, **options)
@@ -69,15 +109,18 @@ def array_function(function: Callable[..., Any], args: tuple[Any, ...], kwargs: 
     implementation = TABLE.get(function)
     if implementation is None:
         unsupported(name_of(function), remedy_for(function))
-    refuse_out(name_of(function), kwargs.pop("out", None))
+    outs = _outs(name_of(function), kwargs.pop("out", None))
     try:
-        return implementation(*args, **kwargs)
+        result = implementation(*args, **kwargs)
     except TypeError as error:
         if (
             error.__traceback__ is not None and error.__traceback__.tb_next is None
         ):  # the call itself did not fit
             _explain_arguments(function, kwargs, error)
         raise
+    if not _sharing.is_view(implementation):
+        result = _sharing.owned(result, args)
+    return _write_out(name_of(function), result, outs)
 
 
 def _explain_arguments(function: Callable[..., Any], kwargs: dict[str, Any], error: TypeError) -> None:

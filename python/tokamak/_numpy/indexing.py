@@ -1,7 +1,8 @@
-"""x[...], x[...] = y, take, take_along_axis.
+"""x[...], take, take_along_axis.
 
 Integers, slices, ellipsis and newaxis are views. Integer arrays gather: indices that are known are checked here, those that are
-computed are checked when the program runs. What has a shape that depends on values (boolean masks) is refused.
+computed are checked when the program runs. A boolean mask that is known is the indices of what is true; one that is computed has a
+shape that depends on values, and is refused.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes, _sharing
-from .._errors import Unsupported, UserIndexError, UserTypeError, UserValueError, fail, unsupported
+from .._errors import Unsupported, UserIndexError, fail, unsupported
 from .._native import ArrayBase
 from .._ops import (
     apply,
@@ -27,21 +28,25 @@ from .._ops import (
     reverse,
     select,
     slice_,
+    transpose,
 )
 from .._registry import implements
 from .reductions import axis_of
 
 
 def getitem(x: Any, key: Any) -> Any:
-    items = _expanded(x, key)
-    advanced = [i for i, item in enumerate(items) if isinstance(item, (ArrayBase, np.ndarray))]
-    if not advanced:
-        found = _basic(x, items)
+    items = expanded(x, key)
+    if not any(is_index_array(item) for item in items):
+        found = basic(x, items)
         # An element is a number, which has no memory.
         return _sharing.fresh(found) if found.ndim == 0 and Ellipsis not in _listed(key) else found
-    # First what is basic, with whole axes where arrays stand; then the arrays.
-    viewed = _basic(x, [slice(None) if i in advanced else item for i, item in enumerate(items)])
-    return _gather_axes(viewed, items, advanced)
+    # Beside arrays, integers are arrays too. First what is basic, with whole axes where arrays stand; then the arrays.
+    items = [np.asarray(item) if isinstance(item, int) else item for item in items]
+    return _gather_axes(basic(x, [slice(None) if is_index_array(i) else i for i in items]), items)
+
+
+def is_index_array(item: Any) -> bool:
+    return isinstance(item, (ArrayBase, np.ndarray))
 
 
 def _listed(key: Any) -> list[Any]:
@@ -50,65 +55,11 @@ def _listed(key: Any) -> list[Any]:
     return [item for item in given if not isinstance(item, (ArrayBase, np.ndarray, list))]
 
 
-def setitem(x: Any, key: Any, value: Any) -> None:
-    mask = _mask_of(x, key)
-    if mask is not None:
-        _sharing.write(x, _masked(x, mask, as_array(value)), "x[mask] = y")
-        return
-    items = _expanded(x, key)
-    if any(isinstance(item, (ArrayBase, np.ndarray)) for item in items):
-        unsupported("assigning through arrays of integers", "use slices, or np.where on a condition")
-    part = _basic(x, items)
-    _sharing.write(part, fitting(part, value, "x[...] = y", "unsafe"), "x[...] = y")
-
-
-def fitting(x: Any, value: Any, what: str, casting: Any) -> Any:
-    """What is written to x: of its dtype and shape."""
-    given = as_array(value)
-    if not np.can_cast(given.dtype, x.dtype, casting):
-        fail(UserTypeError, f"{what}: cannot cast {given.dtype} to {x.dtype} in place; use astype")
-    while given.ndim > x.ndim and given.shape[0] == 1:
-        given = reshape(given, given.shape[1:])
-    try:
-        np.broadcast_to(np.empty(given.shape, np.bool_), x.shape)
-    except ValueError:
-        fail(UserValueError, f"{what}: {given._type_text} does not fit into {x._type_text}")
-    return broadcast(convert(given, x.dtype), x.shape)
-
-
-def _mask_of(x: Any, key: Any) -> Any:
-    """A boolean array that is all of the key, for every element of x; None for other keys."""
-    if isinstance(key, tuple) and len(key) == 1:
-        key = key[0]
-    if isinstance(key, list):
-        key = np.asarray(key) if not any(is_array(item) for item in key) else as_array(key)
-    if not isinstance(key, (ArrayBase, np.ndarray)) or key.dtype.kind != "b":
-        return None
-    if key.ndim == 0 or tuple(key.shape) != tuple(x.shape[: key.ndim]):
-        fail(UserIndexError, f"a boolean mask of shape {tuple(key.shape)} does not fit {x._type_text}")
-    mask = as_array(key)
-    return broadcast(reshape(mask, [*mask.shape, *[1] * (x.ndim - mask.ndim)]), x.shape), mask.ndim
-
-
-def _masked(x: Any, mask: tuple[Any, int], value: Any) -> Any:
-    """x with `value` where the mask is true. The value is the same for all of them, but for the axes behind."""
-    everywhere, covered = mask
-    behind = x.ndim - covered
-    if value.ndim == behind + 1 and value.shape[0] == 1:
-        value = reshape(value, value.shape[1:])
-    if value.ndim > behind:
-        fail(
-            Unsupported,
-            f"x[mask] = y with y of {value._type_text} is not supported, because how many elements are true depends "
-            "on values: use np.where(mask, y, x) with a y of the shape of x",
-        )
-    new = broadcast(convert(value, x.dtype), x.shape)
-    return select(everywhere, new, x)
-
-
-def _expanded(x: Any, key: Any) -> list[Any]:
+def expanded(x: Any, key: Any) -> list[Any]:
     """The key as a list with one item per axis (and newaxis where new ones are), each an int, slice, None or array."""
-    items = [_item(x, item) for item in (key if isinstance(key, tuple) else (key,))]
+    items = []
+    for item in key if isinstance(key, tuple) else (key,):
+        items += _items(x, item, sum(one is not None and one is not Ellipsis for one in items))
     used = sum(item is not None and item is not Ellipsis for item in items)
     if used > x.ndim:
         fail(UserIndexError, f"too many indices for {x._type_text}: {used} were given")
@@ -117,6 +68,21 @@ def _expanded(x: Any, key: Any) -> list[Any]:
         fail(UserIndexError, "an index can only have a single ellipsis ('...')")
     at = ellipses[0] if ellipses else len(items)
     return items[:at] + [slice(None)] * (x.ndim - used) + items[at + 1 :]
+
+
+def _items(x: Any, given: Any, axis: int) -> list[Any]:
+    """One item of a key; a known mask is an array of indices for each of its axes."""
+    item = _item(x, given)
+    if not isinstance(item, np.ndarray) or item.dtype.kind != "b":
+        return [item]
+    if item.ndim == 0:
+        unsupported("indexing with a bool", "use np.where with three arguments")
+    if item.shape != x.shape[axis : axis + item.ndim]:
+        fail(
+            UserIndexError,
+            f"a boolean mask of shape {item.shape} does not fit {x._type_text} from axis {axis} on",
+        )
+    return list(np.nonzero(item))
 
 
 def _item(x: Any, item: Any) -> Any:
@@ -130,11 +96,15 @@ def _item(x: Any, item: Any) -> Any:
         item = np.asarray(item) if not isinstance(item, np.ndarray) else item
         if item.size == 0 and not isinstance(item, ArrayBase) and item.dtype.kind == "f":
             item = item.astype(np.int64)
+    if isinstance(item, ArrayBase) and not item._traced:
+        item = item._view(False)
     if not isinstance(item, (np.ndarray, ArrayBase)):
         fail(
             UserIndexError,
             f"a {type(item).__name__} is no index; integers, slices, ellipsis, None and integer arrays are",
         )
+    if isinstance(item, np.ndarray) and item.dtype.kind == "b":
+        return item
     if item.dtype.kind == "b":
         fail(
             Unsupported,
@@ -147,7 +117,7 @@ def _item(x: Any, item: Any) -> Any:
 
 
 @_sharing.shares
-def _basic(x: Any, items: list[Any]) -> Any:
+def basic(x: Any, items: list[Any]) -> Any:
     """Integers, slices and newaxis: one slice, one reverse, one reshape."""
     starts, limits, steps, reversed_axes = [], [], [], []
     shape = []
@@ -192,26 +162,18 @@ def _forward(item: slice, extent: int) -> tuple[int, int, int, int]:
 # Integer arrays
 
 
-def _gather_axes(x: Any, items: list[Any], advanced: list[int]) -> Any:
-    """x[:, i, j, :] for integer arrays i, j that broadcast together. The items before have become axes of x."""
-    axes = []  # of x, in which arrays index
-    axis = 0
-    ints_between = False
-    for place, item in enumerate(items):
-        if place in advanced:
-            axes.append(axis)
-        elif isinstance(item, int):
-            ints_between = True
-            continue
-        axis += 1
-    if ints_between and len(items) > 1:
-        unsupported("mixing integers and integer arrays in one index", "index in two steps")
-    if axes != list(range(axes[0], axes[0] + len(axes))):
-        unsupported("integer arrays in axes that are not next to each other", "transpose first")
-    indices = [items[place] for place in advanced]
+def _gather_axes(x: Any, items: list[Any]) -> Any:
+    """x[:, i, j, :] for integer arrays i, j that broadcast together; every item is for one axis of x. The axes of the
+    result are where those of neighbouring arrays were, else they come first."""
+    advanced = [axis for axis, item in enumerate(items) if is_index_array(item)]
+    indices = [items[axis] for axis in advanced]
+    first, last = advanced[0], advanced[-1]
+    if len(advanced) != last - first + 1:
+        x = transpose(x, advanced + [axis for axis in range(x.ndim) if axis not in advanced])
+        first = 0
     if len(indices) == 1:
-        return take(x, indices[0], axes[0])
-    return _gather_points(x, indices, axes[0])
+        return take(x, indices[0], first)
+    return _gather_points(x, indices, first)
 
 
 def _gather_points(x: Any, indices: list[Any], axis: int) -> Any:

@@ -53,7 +53,8 @@ def ravel(a: Any, order: str = "C") -> Any:
     x = as_array(a)
     if order not in ("C", "A", "K"):
         unsupported(f"np.ravel with order={order!r}", "ravel the transpose instead")
-    return reshape_op(x, [x.size])
+    flat = reshape_op(x, [x.size])
+    return flat if _sharing.is_contiguous(x) else _sharing.fresh(flat)
 
 
 @implements(np.transpose, np.permute_dims)

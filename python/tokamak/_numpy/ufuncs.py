@@ -17,6 +17,7 @@ from .._errors import UserOverflowError, UserTypeError, UserValueError, fail, un
 from .._native import ArrayBase
 from .._ops import apply, as_array, constant, convert, full, is_number, select
 from .._registry import TABLE, implements, name_of, remedy_for
+from .._sharing import owned
 
 Rule = Callable[..., Any]
 DType = np.dtype[Any]
@@ -292,7 +293,11 @@ def _in_dtype(operand: Any, dtype: DType, ufunc: np.ufunc) -> Any:
 
 
 def call(ufunc: np.ufunc, *inputs: Any, dtype: Any = None) -> Any:
-    """`ufunc(*inputs)`: an Array, or a tuple of them."""
+    """`ufunc(*inputs)`: an Array with memory of its own, or a tuple of them."""
+    return owned(_call(ufunc, inputs, dtype), inputs)
+
+
+def _call(ufunc: np.ufunc, inputs: Sequence[Any], dtype: Any) -> Any:
     rule = TABLE.get(ufunc)
     if rule is None:
         unsupported(name_of(ufunc), remedy_for(ufunc))

@@ -1,0 +1,173 @@
+"""What NumPy's functions without array arguments give while a function is traced.
+
+`np.zeros(n)` is never asked to make an Array: no argument is one. But a function that fills the result with computed values,
+
+    out = np.zeros(n)
+    out[1:] = x[1:] - x[:-1]
+
+needs one. So while a thread traces, the functions below are replaced in NumPy's namespace; for other threads, and for all callers but
+the user's own lines, they do what they always do. Compiled code that calls `np.empty` expects memory, and its caller is, as far as
+Python tells, the line that called the compiled code; so that line is read.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from .. import _dtypes, _native, _random
+from .._errors import unsupported
+from .._ops import _holds_array, as_array, broadcast, convert, full
+from .._sharing import fresh, is_contiguous, owned
+from .shapes import shape_of
+
+
+def _filled(value: Any) -> Callable[..., Any]:
+    def make(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Any:
+        return full(shape_of(shape), value, _dtypes.check(float if dtype is None else dtype))
+
+    return make
+
+
+def _full(
+    shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None
+) -> Any:
+    value = as_array(fill_value)
+    value = convert(value, value.dtype if dtype is None else _dtypes.check(dtype))
+    return owned(broadcast(value, shape_of(shape)), (value, fill_value))
+
+
+def _array(copies: bool) -> Callable[..., Any]:
+    def make(
+        a: Any, dtype: Any = None, *args: Any, copy: Any = copies, ndmin: int = 0, **options: Any
+    ) -> Any:
+        x = as_array(a)
+        made = x if dtype is None else convert(x, _dtypes.check(dtype))
+        if made.ndim < ndmin:
+            made = np.reshape(made, (1,) * (ndmin - made.ndim) + made.shape)
+        return owned(made, (x, a)) if copy else made
+
+    return make
+
+
+def _of_our_dtype(place: int) -> Callable[..., bool]:
+    """New memory is ours unless it is for complex numbers, objects or text. `place` is that of the dtype."""
+
+    def is_ours(*args: Any, **kwargs: Any) -> bool:
+        dtype = args[place] if len(args) > place else kwargs.get("dtype")
+        return dtype is None or np.dtype(dtype).kind in "biufV"
+
+    return is_ours
+
+
+def _of_arrays(a: Any = None, *args: Any, **kwargs: Any) -> bool:
+    return _holds_array([a])
+
+
+def _without_seed(seed: Any = None) -> bool:
+    return seed is None
+
+
+def _refuse_generator(seed: Any = None) -> None:
+    unsupported("np.random.default_rng() inside a jitted function", _random.ADVICE)
+
+
+def _contiguous(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    made = _array(False)(a, dtype)
+    made = np.reshape(made, 1) if made.ndim == 0 else made
+    return made if is_contiguous(made) else fresh(made)
+
+
+#: name in NumPy -> (which arguments make it ours, what it does then)
+_REPLACED: dict[str, tuple[Callable[..., bool], Callable[..., Any]]] = {
+    "zeros": (_of_our_dtype(1), _filled(0)),
+    "empty": (_of_our_dtype(1), _filled(0)),
+    "ones": (_of_our_dtype(1), _filled(1)),
+    "full": (_of_our_dtype(2), _full),
+    "array": (_of_arrays, _array(True)),
+    "asarray": (_of_arrays, _array(False)),
+    "asanyarray": (_of_arrays, _array(False)),
+    "ascontiguousarray": (_of_arrays, _contiguous),
+    "random.default_rng": (_without_seed, _refuse_generator),
+}
+_lock = threading.Lock()
+_traces = 0
+_originals: dict[str, Any] = {}
+
+
+def _is_called_by(frame: Any, name: str) -> bool:
+    """Whether the line that a frame is at calls what it knows as `name`, and is not a line of NumPy or this package."""
+    module = frame.f_globals.get("__name__", "")
+    return module.partition(".")[0] not in ("tokamak", "numpy") and name == _called_name(
+        frame.f_code, frame.f_lasti
+    )
+
+
+@functools.lru_cache(maxsize=4096)
+def _called_name(code: CodeType, offset: int) -> str | None:
+    """The last name of what the call at an offset calls: "zeros" for np.zeros(3). The names of a.b(c) begin where the call
+    does, and the one that ends last is that of the function. None where Python does not tell."""
+    instructions = list(dis.get_instructions(code))
+    call = max((one for one in instructions if one.offset <= offset), key=lambda one: one.offset)
+    where = getattr(call, "positions", None)
+    if where is None or where.lineno is None:
+        return None
+    names = [
+        (one.positions.end_lineno, one.positions.end_col_offset, one.argval)
+        for one in instructions
+        if one.opname.startswith("LOAD_")
+        and isinstance(one.argval, str)
+        and one.positions is not None
+        and (one.positions.lineno, one.positions.col_offset) == (where.lineno, where.col_offset)
+        and (one.positions.end_lineno, one.positions.end_col_offset)
+        < (where.end_lineno, where.end_col_offset)
+    ]
+    return max(names)[2] if names else None
+
+
+def _found(path: str) -> tuple[Any, str]:
+    module, _, name = path.rpartition(".")
+    return (getattr(np, module) if module else np), name
+
+
+def _replacement(path: str, original: Any) -> Any:
+    is_ours, make = _REPLACED[path]
+    name = path.rpartition(".")[2]
+
+    @functools.wraps(original)
+    def replaced(*args: Any, **kwargs: Any) -> Any:
+        if not (_native.is_tracing() and _is_called_by(sys._getframe(1), name) and is_ours(*args, **kwargs)):
+            return original(*args, **kwargs)
+        return make(*args, **kwargs)
+
+    return replaced
+
+
+@contextmanager
+def recording() -> Iterator[None]:
+    """Inside, arrays that the traced function makes are Arrays, to which traced values can be written."""
+    global _traces
+    with _lock:
+        _traces += 1
+        if _traces == 1:
+            for path in _REPLACED:
+                module, name = _found(path)
+                _originals[path] = getattr(module, name)
+                setattr(module, name, _replacement(path, _originals[path]))
+    try:
+        yield
+    finally:
+        with _lock:
+            _traces -= 1
+            if _traces == 0:
+                for path, original in _originals.items():
+                    setattr(*_found(path), original)
+                _originals.clear()

@@ -1,0 +1,128 @@
+"""x[...] = y, np.copyto, np.putmask: new elements for part of an array.
+
+What is written is a new value; `_sharing` makes the array, and all that shares its memory, stand for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _dtypes, _sharing
+from .._errors import Unsupported, UserIndexError, UserTypeError, UserValueError, fail, unsupported
+from .._native import ArrayBase
+from .._ops import apply, as_array, broadcast, convert, is_array, is_number, reshape, select
+from .._registry import implements
+from .indexing import basic, expanded, is_index_array
+
+
+def setitem(x: Any, key: Any, value: Any) -> None:
+    if (mask := _computed_mask(key)) is not None:
+        _sharing.write(x, _masked(x, mask, as_array(value)), "x[mask] = y")
+        return
+    items = expanded(x, key)
+    if any(is_array(item) for item in items):
+        unsupported(
+            "assigning through indices that are computed",
+            "use slices, or np.where with a condition on np.arange",
+        )
+    if any(is_index_array(item) for item in items):
+        _sharing.write(x, _at_known_places(x, tuple(items), value), "x[indices] = y")
+        return
+    part = basic(x, items)
+    _sharing.write(part, fitting(part, value, "x[...] = y", "unsafe"), "x[...] = y")
+
+
+def fitting(x: Any, value: Any, what: str, casting: Any) -> Any:
+    """What is written to all of x: of its dtype and shape."""
+    given = as_array(value)
+    if not np.can_cast(given.dtype, x.dtype, casting):
+        fail(UserTypeError, f"{what}: cannot cast {given.dtype} to {x.dtype} in place; use astype")
+    return _broadcast_into(convert(given, x.dtype), x.shape, what)
+
+
+def _broadcast_into(value: Any, shape: Sequence[int], what: str) -> Any:
+    given = value
+    while given.ndim > len(shape) and given.shape[0] == 1:
+        given = reshape(given, given.shape[1:])
+    fits = given.ndim <= len(shape) and all(
+        n in (1, m) for n, m in zip(reversed(given.shape), reversed(shape), strict=False)
+    )
+    if not fits:
+        fail(UserValueError, f"{what}: {value._type_text} does not fit into the shape {tuple(shape)}")
+    return broadcast(given, shape)
+
+
+def _computed_mask(key: Any) -> Any:
+    """A computed boolean array that is all of the key; None for other keys."""
+    if isinstance(key, tuple) and len(key) == 1:
+        key = key[0]
+    return key if is_array(key) and key._traced and key.dtype.kind == "b" else None
+
+
+def _masked(x: Any, mask: Any, value: Any) -> Any:
+    """x with `value` where the mask is true. The value is the same for all of them, but for the axes behind."""
+    if mask.ndim == 0 or tuple(mask.shape) != tuple(x.shape[: mask.ndim]):
+        fail(UserIndexError, f"a boolean mask of shape {tuple(mask.shape)} does not fit {x._type_text}")
+    behind = x.ndim - mask.ndim
+    if value.ndim == behind + 1 and value.shape[0] == 1:
+        value = reshape(value, value.shape[1:])
+    if value.ndim > behind:
+        fail(
+            Unsupported,
+            f"x[mask] = y with y of {value._type_text} is not supported, because how many elements are true depends "
+            "on values: use np.where(mask, y, x) with a y of the shape of x",
+        )
+    everywhere = broadcast(reshape(mask, [*mask.shape, *[1] * behind]), x.shape)
+    return select(everywhere, _broadcast_into(convert(value, x.dtype), x.shape, "x[mask] = y"), x)
+
+
+def _at_known_places(x: Any, key: Any, value: Any) -> Any:
+    """x with `value` where NumPy would put it: every element knows which of the values it becomes, if any."""
+    try:
+        places = np.arange(x.size).reshape(x.shape)[key]
+    except IndexError as error:
+        fail(UserIndexError, f"x[indices] = y: {error} ({x._type_text})")
+    given = as_array(value)
+    new = _broadcast_into(convert(given, x.dtype), places.shape, "x[indices] = y")
+    if places.size == 0:
+        return x
+    source = np.full(x.size, -1)
+    source[places.ravel()] = np.arange(places.size)  # of several for the same element, the last
+    picked = apply(
+        "gather", reshape(new, [places.size]), as_array(np.maximum(source, 0)), axis=0, mode="clamp"
+    )
+    return select(as_array((source >= 0).reshape(x.shape)), reshape(picked, x.shape), x)
+
+
+@implements(np.copyto)
+def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
+    _check_destination("np.copyto", dst)
+    new = fitting(dst, src, "np.copyto", "unsafe" if is_number(src) else casting)
+    if where is not True:
+        new = select(broadcast(as_array(where), dst.shape), new, dst)
+    _sharing.write(dst, new, "np.copyto")
+
+
+@implements(np.putmask)
+def putmask(a: Any, mask: Any, values: Any) -> None:
+    _check_destination("np.putmask", a)
+    given = as_array(values)
+    if given.shape != a.shape:
+        if given.size != 1:
+            unsupported(
+                "np.putmask with values of another shape", "use np.where with values of the shape of a"
+            )
+        given = reshape(given, [])
+    condition = broadcast(convert(as_array(mask), _dtypes.BOOL), a.shape)
+    _sharing.write(a, select(condition, fitting(a, given, "np.putmask", "unsafe"), a), "np.putmask")
+
+
+def _check_destination(what: str, x: Any) -> None:
+    if not isinstance(x, ArrayBase):
+        unsupported(
+            f"{what} into an ndarray",
+            "a value that is computed later cannot be stored in it; make the array inside the function",
+        )

@@ -1,0 +1,221 @@
+"""Which arrays share memory in NumPy, and what a write to one of them does to the others.
+
+Values never change: writing makes new ones. What changes is which value an Array stands for. Arrays that NumPy would
+have share memory hang together in a tree: at its root all of the memory, below it views, each made from its
+parent by one primitive. A write to a view puts the new elements into its parent, and so on up to the root; then every
+Array of the tree takes its value anew. So a program that overwrites arrays becomes one that does not, and fuses as any
+other.
+
+    a = np.zeros(8)      root
+    b = a[2:6]           a view of it
+    b += 1               root = select(inside 2:6, b + 1, root); a and b take their values from there
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from . import _native
+from ._errors import UserValueError, fail
+
+if TYPE_CHECKING:
+    from ._array import Array
+
+Change = Callable[[Any], Any]
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Root:
+    """All of the memory that some Arrays share: its value, and who has to hear of another one."""
+
+    __slots__ = ("members", "value", "writes")
+
+    def __init__(self, value: Array) -> None:
+        self.value = value
+        self.members: list[weakref.ref[Array]] = []
+        self.writes = 0
+
+    def set(self, value: Array) -> None:
+        self.value = fresh(value)  # the caller's may become another one
+        self.writes += 1
+        alive = []
+        for member in self.members:
+            array = member()
+            if array is not None:
+                array._become(_place_of(array).read())
+                alive.append(member)
+        self.members = alive
+
+
+class Place:
+    """Where in the memory an Array lies: all of it, or what a primitive makes of its parent."""
+
+    __slots__ = ("forward", "parent", "put_back", "root", "strides", "writeable")
+
+    def __init__(
+        self,
+        root: Root,
+        strides: tuple[int, ...],
+        parent: Place | None = None,
+        forward: Change | None = None,
+        put_back: Callable[[Any, Any], Any] | None = None,
+    ) -> None:
+        self.root = root
+        self.strides = strides  # in elements, as NumPy would have them
+        self.parent = parent
+        self.forward = forward
+        self.put_back = put_back  # (value of the parent, new value of this) -> new value of the parent
+        self.writeable = parent is None or parent.writeable
+
+    def read(self) -> Any:
+        if self.parent is None:
+            return self.root.value
+        assert self.forward is not None
+        return self.forward(self.parent.read())
+
+    def write(self, value: Any) -> None:
+        if self.parent is None:
+            self.root.set(value)
+            return
+        assert self.put_back is not None
+        self.parent.write(self.put_back(self.parent.read(), value))
+
+
+def _place_of(x: Array) -> Place:
+    """Where an Array lies. One that nobody has asked for yet has memory of its own."""
+    place = getattr(x, "_place", None)
+    if place is None:
+        place = Place(Root(fresh(x)), dense_strides(x.shape))
+        _settle(x, place)
+    return place
+
+
+def _settle(x: Array, place: Place) -> None:
+    x._place = place
+    members = place.root.members
+    members.append(weakref.ref(x))
+    if len(members) % 64 == 0:
+        place.root.members = [member for member in members if member() is not None]
+
+
+def dense_strides(shape: Sequence[int]) -> tuple[int, ...]:
+    strides, step = [], 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= max(extent, 1)
+    return tuple(reversed(strides))
+
+
+def fresh(x: Array) -> Array:
+    """The same value with memory of its own: what a copy is."""
+    return x._with_weak(x._weak)
+
+
+class _Viewing(threading.local):
+    on = False
+
+
+_viewing = _Viewing()
+
+
+def shares(function: F) -> F:
+    """Marks a function whose result shares the memory of its argument, as far as the primitives it is made of do."""
+
+    @functools.wraps(function)
+    def viewing(*args: Any, **kwargs: Any) -> Any:
+        before, _viewing.on = _viewing.on, True
+        try:
+            return function(*args, **kwargs)
+        finally:
+            _viewing.on = before
+
+    viewing.is_view = True  # type: ignore[attr-defined]
+    return viewing  # type: ignore[return-value]
+
+
+def is_view(function: Callable[..., Any]) -> bool:
+    return getattr(function, "is_view", False)
+
+
+def owned(result: Any, inputs: Sequence[Any]) -> Any:
+    """The result of a function that NumPy gives memory of its own: never one of the inputs."""
+    if isinstance(result, (tuple, list)):
+        return type(result)(owned(one, inputs) for one in result)
+    return fresh(result) if any(result is one for one in inputs) else result
+
+
+def view(
+    x: Array,
+    made: Array,
+    strides: Callable[[], Sequence[int] | None],
+    forward: Change,
+    put_back: Callable[[Any, Any], Any] | None,
+) -> Array:
+    """Notes that `made`, which is forward(x), shares the memory of x, if it is for that that it was made."""
+    if not _viewing.on:
+        return made
+    known = strides()
+    if known is None:  # NumPy copies here
+        return made
+    parent = _place_of(x)
+    place = Place(parent.root, tuple(known), parent, forward, put_back)
+    if put_back is None:
+        place.writeable = False
+    _settle(made, place)
+    return made
+
+
+def reshaped_strides(x: Array, shape: Sequence[int]) -> tuple[int, ...] | None:
+    """The strides of x in another shape; None where NumPy has to copy."""
+    like = np.lib.stride_tricks.as_strided(np.empty(1, np.int8), x.shape, strides_of(x))
+    try:
+        like.shape = tuple(shape)
+    except AttributeError:
+        return None
+    return like.strides
+
+
+def strides_of(x: Array) -> tuple[int, ...]:
+    place = getattr(x, "_place", None)
+    return dense_strides(x.shape) if place is None else place.strides
+
+
+def is_contiguous(x: Array) -> bool:
+    """Whether NumPy would have its elements next to each other, in their order."""
+    wanted = dense_strides(x.shape)
+    return x.size == 0 or all(
+        n == 1 or got == want for n, got, want in zip(x.shape, strides_of(x), wanted, strict=True)
+    )
+
+
+def is_shared(x: Array) -> bool:
+    """Whether it is known to have memory: an argument, a view, or what has views or was written to."""
+    return hasattr(x, "_place")
+
+
+def give_memory(x: Array, strides: Sequence[int]) -> None:
+    """For arguments: what is written to them is written to the caller's memory, even where they have no axes. The strides,
+    in elements, tell which of their reshapes are views."""
+    _settle(x, Place(Root(fresh(x)), tuple(strides)))
+
+
+def was_written(x: Array) -> bool:
+    place = getattr(x, "_place", None)
+    return place is not None and place.root.writes > 0
+
+
+def write(x: Array, value: Any, what: str) -> None:
+    """x[...] = value, of the dtype and shape of x."""
+    place = _place_of(x)
+    if not place.writeable:
+        fail(
+            UserValueError,
+            f"{what}: {x._type_text} is read-only: in NumPy several of its elements share memory",
+        )
+    place.write(value)
