@@ -130,12 +130,6 @@ Scalar pow(const ScalarContext& c) {
   return integer_pow(c.operand, operand(c, 0), operand(c, 1));
 }
 
-Scalar hypot(const ScalarContext& c) {
-  static const LibmFunction f32{"hypotf", Lane::f32, 2,
-                                reinterpret_cast<void*>(static_cast<Libm2F32>(&::hypotf))};
-  static const LibmFunction f64{"hypot", Lane::f64, 2,
-                                reinterpret_cast<void*>(static_cast<Libm2F64>(&::hypot))};
-  return call(f32, f64, operand(c, 0), operand(c, 1));
-}
+Scalar hypot(const ScalarContext& c) { return math::hypot(c.s, c.x[0], c.x[1]); }
 
 }  // namespace tokamak::scalar

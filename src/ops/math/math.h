@@ -44,6 +44,7 @@ Scalar erfc(ScalarBuilder& s, Scalar x);
 
 Scalar pow(ScalarBuilder& s, Scalar x, Scalar y);
 Scalar cbrt(ScalarBuilder& s, Scalar x);
+Scalar hypot(ScalarBuilder& s, Scalar x, Scalar y);
 Scalar rsqrt(ScalarBuilder& s, Scalar x);  ///< 1 / sqrt(x)
 
 }  // namespace tokamak::math

@@ -122,4 +122,27 @@ Scalar cbrt(ScalarBuilder& s, Scalar value) {
   return select(a < kInfinity, select(a == 0.0, x, root), x);
 }
 
+/// Scaled by a power of two where a square would leave the range, or lose its last places at the lower end of
+/// it.
+Scalar hypot(ScalarBuilder& s, Scalar left, Scalar right) {
+  Expr a = abs(Expr{&s, left});
+  Expr b = abs(Expr{&s, right});
+  Expr swapped = a < b;
+  Expr large = select(swapped, b, a);  // of which one is not a number, so is the result
+  Expr small = select(swapped, a, b);
+  const bool is_f32 = a.is_f32();
+  const double high = is_f32 ? 0x1p60 : 0x1p500, down = is_f32 ? 0x1p-80 : 0x1p-600;
+  const double low = is_f32 ? 0x1p-40 : 0x1p-450, up = is_f32 ? 0x1p90 : 0x1p600;
+  Expr is_high = large > high;
+  Expr is_low = large < low;
+  Expr one = constant(a, 1.0);
+  Expr scale = select(is_high, constant(a, down), select(is_low, constant(a, up), one));
+  Expr back = select(is_high, constant(a, 1 / down), select(is_low, constant(a, 1 / up), one));
+  large = large * scale;
+  small = small * scale;
+  Expr length = sqrt(mul_add(small, small, large * large)) * back;
+  Expr infinity = constant(a, kInfinity);
+  return select(a == infinity, infinity, select(b == infinity, infinity, length));
+}
+
 }  // namespace tokamak::math

@@ -58,6 +58,23 @@ void expect_binary(const char* what, Scalar (*function)(ScalarBuilder&, Scalar, 
 #define POW(x, y, wanted) expect_binary("pow", math::pow, x, y, wanted)
 #define ATAN2(y, x, wanted) expect_binary("atan2", math::atan2, y, x, wanted)
 
+TEST(ExactValues, LengthsOfVectors) {
+  const auto hypot = [](double x, double y, double wanted) {
+    expect_binary("hypot", math::hypot, x, y, wanted);
+    expect_binary("hypot", math::hypot, y, -x, wanted);
+  };
+  hypot(3, 4, 5);
+  hypot(0, 0, 0);
+  hypot(-0.0, 7, 7);
+  hypot(0x1p-140, 0, 0x1p-140);
+  hypot(3 * 0x1p-120, 4 * 0x1p-120, 5 * 0x1p-120);
+  hypot(3 * 0x1p120, 4 * 0x1p120, 5 * 0x1p120);
+  hypot(kInf, 1, kInf);
+  hypot(kInf, -kInf, kInf);
+  hypot(kInf, kNaN, kInf);
+  hypot(kNaN, 1, kNaN);
+}
+
 TEST(ExactValues, Exponentials) {
   UNARY(exp, 0.0, 1);
   UNARY(exp, -0.0, 1);

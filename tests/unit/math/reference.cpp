@@ -112,6 +112,7 @@ const size_t kUnaryCaseCount = std::size(kUnaryCases);
 const BinaryCase kBinaryCases[] = {
     {"pow", math::pow, std::pow, std::pow, exact2<mpfr_pow>, 2},
     {"atan2", math::atan2, std::atan2, std::atan2, exact2<mpfr_atan2>, 2},
+    {"hypot", math::hypot, std::hypot, std::hypot, exact2<mpfr_hypot>, 2},
 };
 const size_t kBinaryCaseCount = std::size(kBinaryCases);
 

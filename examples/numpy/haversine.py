@@ -1,0 +1,17 @@
+"""Distances on the earth between all pairs of places."""
+
+import numpy as np
+import tokamak as tk
+
+
+@tk.jit
+def program(latitude, longitude):
+    lat, lon = np.radians(latitude), np.radians(longitude)
+    dlat = lat[:, None] - lat
+    dlon = lon[:, None] - lon
+    h = np.sin(dlat / 2) ** 2 + np.cos(lat[:, None]) * np.cos(lat) * np.sin(dlon / 2) ** 2
+    return 2 * 6371.0 * np.arcsin(np.sqrt(np.clip(h, 0, 1)))
+
+
+def arguments(rng):
+    return rng.uniform(-90, 90, 500), rng.uniform(-180, 180, 500)

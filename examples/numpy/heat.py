@@ -1,0 +1,17 @@
+"""Heat in a plate: a stencil with slice updates. The edges are held at fixed temperatures."""
+
+import numpy as np
+import tokamak as tk
+
+
+@tk.jit(static_argnums=1)
+def program(u, steps):
+    for _ in range(steps):
+        u[1:-1, 1:-1] += 0.2 * (u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - 4 * u[1:-1, 1:-1])
+        u[0, :] = 1.0
+        u[-1, :] = 0.0
+    return u.mean()
+
+
+def arguments(rng):
+    return rng.random((200, 300)), 4

@@ -1,0 +1,21 @@
+"""A step of k-means: points go to the nearest centre, centres to the mean of their points."""
+
+import numpy as np
+import tokamak as tk
+
+
+@tk.jit
+def program(points, centres):
+    squared = (points**2).sum(axis=1)[:, None] - 2 * points @ centres.T + (centres**2).sum(axis=1)
+    label = squared.argmin(axis=1)
+    belongs = label[:, None] == np.arange(centres.shape[0])
+    count = belongs.sum(axis=0)
+    total = belongs.T.astype(points.dtype) @ points
+    new = np.where(count[:, None] > 0, total / np.maximum(count, 1)[:, None], centres)
+    moved = np.abs(new - centres).max()
+    centres[:] = new
+    return label, moved
+
+
+def arguments(rng):
+    return rng.standard_normal((4000, 8)), rng.standard_normal((12, 8))

@@ -1,0 +1,18 @@
+"""Logistic regression by gradient descent."""
+
+import numpy as np
+import tokamak as tk
+
+
+@tk.jit(static_argnums=4)
+def program(x, y, w, rate, steps):
+    for _ in range(steps):
+        p = 1 / (1 + np.exp(-(x @ w)))
+        w -= rate * (x.T @ (p - y)) / len(y)
+    p = np.clip(1 / (1 + np.exp(-(x @ w))), 1e-12, 1 - 1e-12)
+    return -(y * np.log(p) + (1 - y) * np.log(1 - p)).mean()
+
+
+def arguments(rng):
+    x = rng.standard_normal((3000, 20))
+    return x, (x @ rng.standard_normal(20) > 0).astype(float), np.zeros(20), 0.5, 5
