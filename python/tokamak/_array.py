@@ -19,6 +19,7 @@ from ._numpy import (
     dispatch,
     elementwise,
     indexing,
+    masked,
     reductions,
     shapes,
     ufuncs,
@@ -242,6 +243,9 @@ class Array(_native.ArrayBase):
         return bool(reductions.any_(ufuncs.call(np.equal, self, value)))
 
     def __getitem__(self, key: Any) -> Any:
+        if masked.is_computed_mask(key):
+            masked.everywhere(key, self)
+            return masked.Masked(_sharing.fresh(self), key)
         return indexing.getitem(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 from . import _dtypes, _logging, _native, _ops, _random, _sharing, _tree
 from ._array import Array
 from ._errors import Error, UserError, UserTypeError, UserValueError, fail
-from ._numpy import while_tracing
+from ._numpy import masked, while_tracing
 
 __all__ = ["CacheInfo", "Jitted", "jit"]
 
@@ -397,6 +397,8 @@ def _output_plan(name: str, structure: Any, leaves: list[Any]) -> tuple[list[Arr
     arrays = []
     fixed: list[Any] = []  # per leaf: (True, value) when it is no array
     for leaf in leaves:
+        if isinstance(leaf, masked.Masked):
+            masked.refuse("returning x[mask]")
         if isinstance(leaf, (Array, np.ndarray, np.generic)):
             array = _ops.as_array(leaf)
             arrays.append(array if array._weak is None else _ops.strong(array, array.dtype))

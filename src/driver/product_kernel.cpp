@@ -157,8 +157,8 @@ class Compilation {
     const int64_t column_bytes = brief ? cpu_.l2_bytes / 2 : int64_t{2} << 20;
     const int64_t most_columns = std::clamp<int64_t>(
         column_bytes / std::max<int64_t>(shape_.depth * element, 1), brief ? kFewColumns : 192, 1024);
-    int64_t row_blocks = parts_of(shape_.rows, round_down(kMostRows, panel));
-    int64_t column_blocks = parts_of(shape_.columns, round_down(most_columns, unit));
+    int64_t row_blocks = std::max<int64_t>(1, parts_of(shape_.rows, round_down(kMostRows, panel)));
+    int64_t column_blocks = std::max<int64_t>(1, parts_of(shape_.columns, round_down(most_columns, unit)));
     const int64_t most_row_blocks = std::max(row_blocks, parts_of(shape_.rows, kFewRows));
     const int64_t most_column_blocks = std::max(column_blocks, parts_of(shape_.columns, kFewColumns));
     auto blocks = [&] { return shape_.batch * row_blocks * column_blocks; };

@@ -16,11 +16,14 @@ from .._native import ArrayBase
 from .._ops import apply, as_array, broadcast, convert, is_array, is_number, reshape, select
 from .._registry import implements
 from .indexing import basic, expanded, is_index_array
+from .masked import Masked, everywhere, is_computed_mask, refuse
 
 
 def setitem(x: Any, key: Any, value: Any) -> None:
-    if (mask := _computed_mask(key)) is not None:
-        _sharing.write(x, _masked(x, mask, as_array(value)), "x[mask] = y")
+    if isinstance(key, tuple) and len(key) == 1:
+        (key,) = key
+    if is_computed_mask(key):
+        _sharing.write(x, _masked(x, key, value), "x[mask] = y")
         return
     items = expanded(x, key)
     if any(is_array(item) for item in items):
@@ -55,17 +58,15 @@ def _broadcast_into(value: Any, shape: Sequence[int], what: str) -> Any:
     return broadcast(given, shape)
 
 
-def _computed_mask(key: Any) -> Any:
-    """A computed boolean array that is all of the key; None for other keys."""
-    if isinstance(key, tuple) and len(key) == 1:
-        key = key[0]
-    return key if is_array(key) and key._traced and key.dtype.kind == "b" else None
-
-
-def _masked(x: Any, mask: Any, value: Any) -> Any:
-    """x with `value` where the mask is true. The value is the same for all of them, but for the axes behind."""
-    if mask.ndim == 0 or tuple(mask.shape) != tuple(x.shape[: mask.ndim]):
-        fail(UserIndexError, f"a boolean mask of shape {tuple(mask.shape)} does not fit {x._type_text}")
+def _masked(x: Any, mask: Any, given: Any) -> Any:
+    """x with `given` where the mask is true: elements under the same mask, or what is the same for all of them, but for
+    the axes behind."""
+    where = everywhere(mask, x)
+    if isinstance(given, Masked):
+        if given.mask is not mask or given.values.shape != x.shape:
+            refuse("x[mask] = y[other_mask]")
+        return select(where, convert(given.values, x.dtype), x)
+    value = as_array(given)
     behind = x.ndim - mask.ndim
     if value.ndim == behind + 1 and value.shape[0] == 1:
         value = reshape(value, value.shape[1:])
@@ -75,8 +76,7 @@ def _masked(x: Any, mask: Any, value: Any) -> Any:
             f"x[mask] = y with y of {value._type_text} is not supported, because how many elements are true depends "
             "on values: use np.where(mask, y, x) with a y of the shape of x",
         )
-    everywhere = broadcast(reshape(mask, [*mask.shape, *[1] * behind]), x.shape)
-    return select(everywhere, _broadcast_into(convert(value, x.dtype), x.shape, "x[mask] = y"), x)
+    return select(where, _broadcast_into(convert(value, x.dtype), x.shape, "x[mask] = y"), x)
 
 
 def _at_known_places(x: Any, key: Any, value: Any) -> Any:

@@ -1,0 +1,164 @@
+"""x[mask] with a mask that is computed: how many elements it has depends on values.
+
+Most programs do with them what can be done to all elements and then put where the mask is true:
+
+    a[mask] += 1          a[mask] = np.sqrt(b[mask])          a[mask].sum()
+
+So x[mask] stands for x, of which only the elements under the mask count. Element-wise operations with numbers, and with others under the
+same mask, are done on all; reductions of all leave the others out; and `a[mask] = ...` takes it. Whatever needs their number is
+refused.
+"""
+
+# NumPy's functions take and give anything; the types are checked where they run.
+# mypy: no-warn-return-any
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from .._errors import Unsupported, UserIndexError, fail
+from .._native import ArrayBase
+from .._ops import as_array, broadcast, is_array, reshape
+from . import reductions, ufuncs
+
+_WHY = "because how many elements are true depends on values"
+_INSTEAD = "use np.where(mask, x, 0), or where= of a reduction"
+
+
+def refuse(what: str) -> NoReturn:
+    fail(Unsupported, f"{what} is not supported, {_WHY}: {_INSTEAD}")
+
+
+def everywhere(mask: Any, x: Any) -> Any:
+    """The mask, for every element of x: it may cover only the first axes."""
+    if mask.ndim == 0 or tuple(mask.shape) != tuple(x.shape[: mask.ndim]):
+        fail(UserIndexError, f"a boolean mask of shape {tuple(mask.shape)} does not fit {x._type_text}")
+    return broadcast(reshape(mask, [*mask.shape, *[1] * (x.ndim - mask.ndim)]), x.shape)
+
+
+class Masked(np.lib.mixins.NDArrayOperatorsMixin):
+    """The elements of `values` that are under a mask."""
+
+    __slots__ = ("mask", "values")
+    __array_priority__ = 2000
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, values: Any, mask: Any) -> None:
+        self.values = values
+        self.mask = mask
+
+    @property
+    def dtype(self) -> Any:
+        return self.values.dtype
+
+    @property
+    def _type_text(self) -> str:
+        return f"{self.values._type_text} under a mask"
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        what = f"np.{ufunc.__name__} of x[mask]"
+        out = options.pop("out", None)
+        if method != "__call__" or set(options) - {"dtype"} or ufunc.signature is not None:
+            refuse(what)
+        operands = [self._operand(value, what) for value in inputs]
+        result = ufuncs.call(ufunc, *operands, **options)
+        if isinstance(result, tuple):
+            return tuple(Masked(one, self.mask) for one in result)
+        if out is None:
+            return Masked(result, self.mask)
+        (target,) = out
+        if not isinstance(target, Masked):
+            refuse(what)
+        target.values = result.astype(target.values.dtype, casting="same_kind")
+        return target
+
+    def _operand(self, value: Any, what: str) -> Any:
+        if isinstance(value, Masked):
+            if value.mask is not self.mask or value.values.shape != self.values.shape:
+                refuse(f"{what} with elements under another mask")
+            return value.values
+        if is_array(value) or isinstance(value, np.ndarray):
+            array = as_array(value)
+            behind = self.values.ndim - self.mask.ndim
+            if array.ndim > behind:
+                refuse(f"{what} with {array._type_text}")
+            return array
+        return value
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        reduce = _REDUCTIONS.get(func)
+        if reduce is None or len(args) != 1 or args[0] is not self or kwargs:
+            refuse(f"np.{func.__name__} of x[mask]")
+        return getattr(self, reduce)()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or not hasattr(np.ndarray, name):
+            raise AttributeError(f"'Masked' object has no attribute {name!r}")
+        refuse(f"x[mask].{name}")
+
+    def __getitem__(self, key: Any) -> Any:
+        refuse("indexing x[mask]")
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        refuse("assigning to elements of x[mask]")
+
+    def __len__(self) -> int:
+        refuse("len(x[mask])")
+
+    def __iter__(self) -> Any:
+        refuse("iterating over x[mask]")
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        refuse("x[mask] as an array")
+
+    def __bool__(self) -> bool:
+        refuse("the truth of x[mask]")
+
+    def astype(self, dtype: Any) -> Masked:
+        return Masked(self.values.astype(dtype), self.mask)
+
+    def copy(self) -> Masked:
+        return Masked(self.values, self.mask)
+
+    # -- Reductions of all
+
+    def _where(self) -> Any:
+        return everywhere(self.mask, self.values)
+
+    def sum(self) -> Any:
+        return reductions.sum_(self.values, where=self._where())
+
+    def prod(self) -> Any:
+        return reductions.prod(self.values, where=self._where())
+
+    def mean(self) -> Any:
+        return reductions.mean(self.values, where=self._where())
+
+    def var(self) -> Any:
+        return reductions.var(self.values, where=self._where())
+
+    def std(self) -> Any:
+        return reductions.std(self.values, where=self._where())
+
+    def any(self) -> Any:
+        return reductions.any_(self.values, where=self._where())
+
+    def all(self) -> Any:
+        return reductions.all_(self.values, where=self._where())
+
+
+_REDUCTIONS = {
+    np.sum: "sum",
+    np.prod: "prod",
+    np.mean: "mean",
+    np.var: "var",
+    np.std: "std",
+    np.any: "any",
+    np.all: "all",
+}
+
+
+def is_computed_mask(key: Any) -> bool:
+    return isinstance(key, ArrayBase) and key._traced and key.dtype.kind == "b"
