@@ -266,6 +266,7 @@ class Examination {
     if (other.closed || group_.closed || other.order >= group_.order || other.first_reader <= group_.order)
       return false;
     if (other.domain.extents != joining_.domain.extents) return false;
+    if (reads_from(value_state.group)) return false;  // at points that it does not compute: from memory
     if (other.product && group_.product) return false;
     if ((other.product && (scans(graph_[value_]) || has_scan(group_))) || (group_.product && has_scan(other)))
       return false;
@@ -279,6 +280,11 @@ class Examination {
     const Domain& domain = other.domain.has_sweep ? other.domain : joining_.domain;
     const std::vector<Index> home = home_index(domain, graph_.type_of(value).shape, value_state.is_row);
     return points.size() == 1 && points[0] == home;
+  }
+
+  bool reads_from(int group) const {
+    return std::any_of(joining_.stored.begin(), joining_.stored.end(),
+                       [&](Value stored) { return state_[stored].group == group; });
   }
 
   bool has_scan(const Group& group) const {

@@ -96,3 +96,36 @@ def test_unused_work_is_not_compiled():
 
 def test_ops_of_a_kernel():
     assert tk.jit(relu_sum).explain(w, x, b).kernels[0].ops == ["mul", "add", "max", "sum"]
+
+
+def below(x):
+    return np.exp(x) - np.exp(x).max(axis=-1)
+
+
+def turned(x):
+    e = np.exp(x)
+    return e - e.max(axis=-1)[::-1][:, np.newaxis]
+
+
+def both_ways(x):
+    e = np.exp(x)
+    m = e.max(axis=-1)
+    return (e - m) + (e - m[:, np.newaxis])
+
+
+def of_a_product(x):
+    s = x @ x
+    return s - s.max(axis=-1)
+
+
+@pytest.mark.parametrize("function", [below, turned, both_ways, of_a_product])
+def test_a_reduction_read_at_other_rows_than_the_kernel_is_at(function):
+    # What is reduced is computed at the point at hand, so it must not bring the reduction with it.
+    np.testing.assert_allclose(tk.jit(function)(square), function(square), rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (2, 0, 3), (0, 1)])
+def test_reductions_of_no_rows(shape):
+    x = np.zeros(shape)
+    for function in (softmax, lambda x: softmax(x * 2), lambda x: x - (x * x).max(axis=-1, keepdims=True)):
+        assert tk.jit(function)(x).shape == shape

@@ -567,6 +567,48 @@ TEST_F(Product, ReadsOnlyWhatIsThere) {
   }
 }
 
+TEST_F(Product, PacksOnTheWayOnlyWhatIsThere) {
+  for (DType dtype : {DType::f32, DType::f64, DType::i32, DType::i64}) {
+    const ProductType type = product_type(dtype);
+    const auto size = static_cast<int64_t>(size_of(dtype));
+    for (const Cpu& cpu : runnable_cpus()) {
+      int checked = 0;
+      for (auto [m, n, k] : {std::tuple<int64_t, int64_t, int64_t>{16, 64, 1},
+                             {37, 32, 19},
+                             {70, 67, 40},
+                             {33, 96, 1100},
+                             {61, 49, 0}}) {
+        const auto method = packed_method(type, m, n, k, cpu);
+        const ProductOperand a = matrix(dtype, m, k, true);
+        const Packed packed_a(*method, a, true);
+        Guarded memory(n * std::max<int64_t>(k, 1) * size);
+        const int64_t last = std::max<int64_t>(k - 1, 0) * n * size;
+        for (unsigned char* data : {memory.first(), memory.last(n * k * size)}) {
+          testing::fill(dtype, data, n * k, random_);
+          for (const ProductOperand& b : {ProductOperand{dtype, data, {{n, size}}, {{k, n * size}}, {}},
+                                          {dtype, data + last, {{n, size}}, {{k, -n * size}}, {}},
+                                          {dtype, data, {{n, size}}, {{k, 0}}, {}}}) {
+            if (!method->packs_on_the_way(b, m)) continue;
+            const Memory room = aligned(method->b_panel_bytes());
+            Result c(type, m, n);
+            method->multiply_packing(packed_a.memory.get(), 0, b, 0, room.get(), m, n, c.bytes.data(),
+                                     c.row_stride);
+            check(type, a, b, c, cpu.name + " " + method->name() + ", " + describe(a) + " by " + describe(b));
+            if (HasFatalFailure()) return;
+            ++checked;
+            if (k == 0) continue;
+            Result of_rows(type, m, n);
+            method->multiply_packing(a.data, a.lines[0].stride, b, 0, room.get(), m, n, of_rows.bytes.data(),
+                                     of_rows.row_stride);
+            ASSERT_EQ(of_rows.bytes, c.bytes) << method->name() << " " << m << "x" << k << "x" << n;
+          }
+        }
+      }
+      EXPECT_GT(checked, 20) << cpu.name;
+    }
+  }
+}
+
 TEST_F(Product, KeepsWhatIsNotANumberInItsPlace) {
   // Lanes that are filled up must not reach others: infinity times a filler is not a number.
   std::vector<float> values(7 * 9, INFINITY);
