@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import numpy as np
+
 Implementation = TypeVar("Implementation", bound=Callable[..., Any])
 
 #: function or ufunc of NumPy -> what does its work on Arrays
@@ -32,14 +34,30 @@ def name_of(function: Callable[..., Any]) -> str:
     return f"{module.replace('numpy', 'np', 1)}.{function.__name__}"
 
 
+_DEPENDS = "its shape depends on values; "
+_CHOOSE = _DEPENDS + "use np.where with three arguments"
+
+#: Functions whose result has a shape that depends on values, and what to use in a jitted function. Outside they work.
+EAGER_ONLY: dict[Callable[..., Any], str] = {
+    np.nonzero: _CHOOSE,
+    np.flatnonzero: _CHOOSE,
+    np.argwhere: _CHOOSE,
+    np.extract: _CHOOSE,
+    np.compress: _CHOOSE,
+    np.trim_zeros: _CHOOSE,
+    np.unique: _DEPENDS + "compute it outside the jitted function",
+    np.unique_all: _DEPENDS + "compute it outside the jitted function",
+    np.unique_counts: _DEPENDS + "compute it outside the jitted function",
+    np.unique_inverse: _DEPENDS + "compute it outside the jitted function",
+    np.unique_values: _DEPENDS + "compute it outside the jitted function",
+    np.union1d: _DEPENDS + "compute it outside the jitted function",
+    np.intersect1d: _DEPENDS + "np.isin tells which elements are in both",
+    np.setdiff1d: _DEPENDS + "np.isin tells which elements are in both",
+    np.setxor1d: _DEPENDS + "np.isin tells which elements are in both",
+}
+
 #: What to do instead of some functions that are not there.
 REMEDIES = {
-    "nonzero": "its shape depends on values; use np.where with three arguments",
-    "flatnonzero": "its shape depends on values; use np.where with three arguments",
-    "argwhere": "its shape depends on values; use np.where with three arguments",
-    "unique": "its shape depends on values; compute it outside the jitted function",
-    "extract": "its shape depends on values; use np.where with three arguments",
-    "compress": "its shape depends on values; use np.where with three arguments",
     "put": "use x[...] = y with slices, or np.where",
     "place": "use x[mask] = y, or np.where",
 }
@@ -47,4 +65,4 @@ DEFAULT_REMEDY = "compute it outside the jitted function, or write it with other
 
 
 def remedy_for(function: Callable[..., Any]) -> str:
-    return REMEDIES.get(function.__name__, DEFAULT_REMEDY)
+    return EAGER_ONLY.get(function) or REMEDIES.get(function.__name__, DEFAULT_REMEDY)

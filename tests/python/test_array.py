@@ -118,3 +118,24 @@ def test_lists_as_operands():
     for function in check:
         assert_same(tk.jit(function)(x), function(x))
         assert_same(np.asarray(function(tk.asarray(x))), function(x))
+
+
+def test_shapes_that_depend_on_values():
+    x = np.array([3.0, 0, 1, 3, 0])
+    a = tk.asarray(x)
+    for function in (
+        np.flatnonzero,
+        np.unique,
+        np.argwhere,
+        lambda x: np.extract(x > 0, x),
+        lambda x: np.union1d(x, [7.0]),
+    ):
+        got = function(a)
+        assert isinstance(got, tk.Array)
+        assert_same(np.asarray(got), function(x))
+    for got, want in zip(np.nonzero(a), np.nonzero(x), strict=True):
+        assert_same(np.asarray(got), want)
+    values, counts = np.unique(a, return_counts=True)
+    assert_same(np.asarray(counts), np.array([2, 1, 2]))
+    with pytest.raises(NotImplementedError, match="depends on values"):
+        tk.jit(np.unique)(x)

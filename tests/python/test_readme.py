@@ -27,6 +27,16 @@ def test_page(page):
     assert check.returncode == 0, f"{check.stdout}{check.stderr}\nTo accept: python docs/check.py --update"
 
 
+def test_list_of_functions():
+    check = subprocess.run(
+        [sys.executable, ROOT / "docs" / "coverage.py", "--check"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert check.returncode == 0, check.stdout + check.stderr
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
 def test_links(page):
     prose = re.sub(r"(?ms)^ *```.*?^ *```$", "", page.read_text())

@@ -11,7 +11,7 @@ from .. import _sharing
 from .._errors import UserTypeError, fail, unsupported
 from .._native import ArrayBase
 from .._ops import as_array, broadcast, broadcast_shapes, convert, full, select
-from .._registry import TABLE, name_of, remedy_for
+from .._registry import EAGER_ONLY, TABLE, name_of, remedy_for
 from . import contractions, reductions, shapes, ufuncs, writing
 
 #: ufunc.reduce and ufunc.accumulate, by ufunc
@@ -107,6 +107,8 @@ def _call_ufunc(ufunc: np.ufunc, method: str, what: str, inputs: Any, options: d
 
 def array_function(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     implementation = TABLE.get(function)
+    if implementation is None and function in EAGER_ONLY and not _any_traced([args, kwargs]):
+        return _with_values(function, args, kwargs)
     if implementation is None:
         unsupported(name_of(function), remedy_for(function))
     outs = _outs(name_of(function), kwargs.pop("out", None))
@@ -121,6 +123,27 @@ def array_function(function: Callable[..., Any], args: tuple[Any, ...], kwargs: 
     if not _sharing.is_view(implementation):
         result = _sharing.owned(result, args)
     return _write_out(name_of(function), result, outs)
+
+
+def _any_traced(value: Any) -> bool:
+    if isinstance(value, ArrayBase):
+        return value._traced
+    if isinstance(value, dict):
+        value = value.values()
+    return isinstance(value, (list, tuple, type({}.values()))) and any(_any_traced(one) for one in value)
+
+
+def _with_values(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """What NumPy gives for the elements, which are known; for functions whose result has a shape that depends on them."""
+
+    def known(value: Any) -> Any:
+        return value._view(False) if isinstance(value, ArrayBase) else value
+
+    result = function(*map(known, args), **{name: known(value) for name, value in kwargs.items()})
+    if isinstance(result, tuple):
+        wrapped = [as_array(one) for one in result]
+        return type(result)(*wrapped) if hasattr(result, "_fields") else tuple(wrapped)
+    return as_array(result)
 
 
 def _explain_arguments(function: Callable[..., Any], kwargs: dict[str, Any], error: TypeError) -> None:

@@ -1,0 +1,94 @@
+"""Writes docs/numpy.md, the page that lists NumPy's functions, from what the package implements.
+
+    python docs/coverage.py [--check]
+
+The list is that of the NumPy it runs with, which the page names. --check says whether the page is what it would write; a page
+made with another NumPy is not compared.
+"""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tokamak  # noqa: F401 - fills the table
+from tokamak._numpy import contractions, while_tracing
+from tokamak._registry import EAGER_ONLY, TABLE
+
+PAGE = Path(__file__).parent / "numpy.md"
+NAMESPACES = {"np": np, "np.linalg": np.linalg}
+
+#: Text, files, dates, and questions about memory and types
+NOT_COMPUTATION = {
+    *("array2string", "array_repr", "array_str", "save", "savetxt", "savez", "savez_compressed", "can_cast"),
+    *("busday_count", "busday_offset", "is_busday", "datetime_as_string", "isnat", "may_share_memory"),
+    *("shares_memory", "min_scalar_type", "common_type", "einsum_path", "sort_complex"),
+}
+
+INTRODUCTION = """# NumPy's functions
+
+Made by `python docs/coverage.py` with NumPy {version}.
+
+*Compiled*: recorded inside `tk.jit`, and run at once on a `tk.Array` outside. *Outside only*: the shape of the result depends on values, so
+these work on a `tk.Array` but are refused inside `tk.jit`, with what to use instead. *Not yet*: refused with an error that says so.
+Functions that never take an array (`np.arange`, `np.finfo`, `np.errstate`) are NumPy's own, inside and outside.
+"""
+
+
+def functions(namespace: Any) -> Iterator[tuple[str, Any]]:
+    """Those that may be given an Array: ufuncs, and functions that NumPy lets others implement."""
+    for name in sorted(dir(namespace)):
+        value = getattr(namespace, name)
+        if name.startswith("_") or isinstance(value, type):
+            continue
+        if name in NOT_COMPUTATION:
+            continue
+        if (
+            isinstance(value, np.ufunc)
+            or hasattr(value, "_implementation")
+            or name in while_tracing._REPLACED
+        ):
+            yield name, value
+
+
+def kind_of(name: str, function: Any) -> str:
+    if function in TABLE or function in contractions._GUFUNCS or name in while_tracing._REPLACED:
+        return "compiled"
+    return "outside only" if function in EAGER_ONLY else "not yet"
+
+
+def page() -> str:
+    parts = [INTRODUCTION.format(version=np.__version__)]
+    for prefix, namespace in NAMESPACES.items():
+        kinds: dict[str, list[str]] = {"compiled": [], "outside only": [], "not yet": []}
+        for name, function in functions(namespace):
+            kinds[kind_of(name, function)].append(f"`{name}`")
+        parts.append(f"## {prefix}\n")
+        for kind, names in kinds.items():
+            if names:
+                listed = textwrap.fill(", ".join(names), 140, break_long_words=False)
+                parts.append(f"### {kind.capitalize()} ({len(names)})\n\n{listed}\n")
+    return "\n".join(parts)
+
+
+def main() -> int:
+    wanted = page()
+    if "--check" not in sys.argv[1:]:
+        PAGE.write_text(wanted)
+        return 0
+    found = PAGE.read_text()
+    if f"with NumPy {np.__version__}." not in found:
+        print("docs/numpy.md was made with another NumPy: not compared")
+        return 0
+    if found != wanted:
+        print("docs/numpy.md is out of date: run python docs/coverage.py")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
