@@ -23,7 +23,7 @@ from .._ops import (
 )
 from .._registry import implements
 from .joining import common_dtype, concatenate
-from .reductions import all_, axis_of, sum_
+from .reductions import all_, axis_of
 from .ufuncs import call
 
 
@@ -196,24 +196,6 @@ def _edge(x: Any, end: Any, axis: int) -> Any:
     )
 
 
-@implements(np.ediff1d)
-def ediff1d(ary: Any) -> Any:
-    x = as_array(ary)
-    return diff(reshape(x, [x.size]))
-
-
-@implements(np.trapezoid)
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    values = as_array(y)
-    place = axis_of(values, axis)
-    extent = values.shape[place]
-    width = dx if x is None else diff(x, axis=-1 if as_array(x).ndim == 1 else place)
-    if x is not None and as_array(x).ndim == 1:
-        width = reshape(width, [width.size if i == place else 1 for i in range(values.ndim)])
-    pairs = call(np.add, slice_axis(values, place, 1, extent), slice_axis(values, place, 0, extent - 1))
-    return sum_(call(np.true_divide, call(np.multiply, width, pairs), 2.0), place)
-
-
 @implements(np.outer)
 def outer(a: Any, b: Any) -> Any:
     x, y = as_array(a), as_array(b)
@@ -226,26 +208,3 @@ def sinc(x: Any) -> Any:
     zero = call(np.equal, scaled, 0)
     safe = where(zero, 1.0, scaled)
     return where(zero, 1.0, call(np.true_divide, call(np.sin, safe), safe))
-
-
-@implements(np.linalg.norm)
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    from .reductions import max_, min_
-
-    array = as_array(x)
-    array = array if _dtypes.is_float(array.dtype) else convert(array, _dtypes.FLOAT64)
-    matrix = (array.ndim == 2 and axis is None) or (isinstance(axis, tuple) and len(axis) == 2)
-    if ord is None or (ord == 2 and not matrix) or (ord == "fro" and matrix):
-        return call(np.sqrt, sum_(call(np.multiply, array, array), axis, keepdims=keepdims))
-    if matrix or isinstance(ord, str):
-        unsupported(
-            f"np.linalg.norm of matrices with ord={ord!r}", "use the Frobenius norm, or compute it outside"
-        )
-    size = call(np.absolute, array)
-    if ord == math.inf:
-        return max_(size, axis, keepdims)
-    if ord == -math.inf:
-        return min_(size, axis, keepdims)
-    if ord == 1:
-        return sum_(size, axis, keepdims=keepdims)
-    return call(np.power, sum_(call(np.power, size, ord), axis, keepdims=keepdims), 1.0 / ord)
