@@ -8,22 +8,20 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes
-from .._errors import UserValueError, fail, unsupported
+from .._errors import UserTypeError, UserValueError, fail, unsupported
 from .._ops import (
     apply,
     as_array,
-    broadcast,
     constant,
     convert,
     is_number,
     reshape,
     select,
-    slice_axis,
     strong,
 )
 from .._registry import implements
-from .joining import common_dtype, concatenate
-from .reductions import all_, axis_of
+from .joining import common_dtype
+from .reductions import all_
 from .ufuncs import call
 
 
@@ -159,41 +157,20 @@ def isrealobj(x: Any) -> bool:
 
 @implements(np.select)
 def select_(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    if len(condlist) != len(choicelist):
+        fail(UserValueError, "list of cases must be same length as list of conditions")
+    if len(condlist) == 0:
+        fail(UserValueError, "select with an empty condition list is not possible")
+    conditions = [as_array(condition) for condition in condlist]
+    for place, condition in enumerate(conditions):
+        if condition.dtype.kind != "b":
+            fail(UserTypeError, f"invalid entry {place} in condlist: should be boolean ndarray")
     choices = [_kept_number(choice) for choice in choicelist]
     dtype = common_dtype([*choices, _kept_number(default)])
     result = _in(default, dtype)
-    for condition, choice in reversed(list(zip(condlist, choices, strict=True))):
-        result = select(convert(as_array(condition), _dtypes.BOOL), _in(choice, dtype), result)
+    for condition, choice in reversed(list(zip(conditions, choices, strict=True))):
+        result = select(condition, _in(choice, dtype), result)
     return result
-
-
-@implements(np.diff)
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
-    x = as_array(a)
-    place = axis_of(x, axis)
-    if n < 0:
-        fail(UserValueError, f"np.diff: order must not be negative, but is {n}")
-    ends = [None if end is None else _edge(x, end, place) for end in (prepend, append)]
-    parts = [part for part in (ends[0], x, ends[1]) if part is not None]
-    x = concatenate(parts, place) if len(parts) > 1 else x
-    operation = np.not_equal if x.dtype.kind == "b" else np.subtract
-    for _ in range(n):
-        extent = x.shape[place]
-        x = call(
-            operation,
-            slice_axis(x, place, min(1, extent), extent),
-            slice_axis(x, place, 0, max(extent - 1, 0)),
-        )
-    return x
-
-
-def _edge(x: Any, end: Any, axis: int) -> Any:
-    edge = as_array(end)
-    return (
-        edge
-        if edge.ndim
-        else broadcast(edge, [1 if i == axis else extent for i, extent in enumerate(x.shape)])
-    )
 
 
 @implements(np.outer)

@@ -115,7 +115,7 @@ def _of_dtype(value: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _pad_constant(x: Any, widths: list[tuple[int, int]], values: Any) -> Any:
-    if np.ndim(values) == 0:
+    if is_number(values) or as_array(values).ndim == 0:
         fill = reshape(_of_dtype(values, x.dtype), [])
         low, high = [left for left, _ in widths], [right for _, right in widths]
         return apply("pad", x, fill, low=low, high=high, interior=[0] * x.ndim)

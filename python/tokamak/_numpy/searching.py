@@ -219,9 +219,7 @@ def _size(shape: tuple[int, ...]) -> int:
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
     """Functions are called with all elements; the conditions decide which results are kept."""
     array = plain(x)
-    if np.ndim(condlist) == 0 or (
-        isinstance(condlist, (list, tuple)) and np.ndim(condlist[0]) == 0 and array.ndim
-    ):
+    if np.isscalar(condlist) or (plain(condlist[0]).ndim == 0 and array.ndim):
         condlist = [condlist]
     conditions = [convert(plain(one), _dtypes.BOOL) for one in condlist]
     if len(funclist) == len(conditions) + 1:

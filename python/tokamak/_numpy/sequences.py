@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes
-from .._errors import UserTypeError, UserValueError, fail
+from .._errors import UserIndexError, UserTypeError, UserValueError, fail
 from .._ops import (
     apply,
     as_array,
@@ -28,7 +28,6 @@ from .._ops import (
 )
 from .._registry import implements
 from .contractions import dot, sliding_window_view
-from .elementwise import diff
 from .joining import common_dtype, concatenate
 from .known import known, part, plain
 from .reductions import any_, axes_of, axis_of, cumprod, cumsum, sum_
@@ -36,6 +35,33 @@ from .ufuncs import call
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Differences
+
+
+@implements(np.diff)
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    x = plain(a)
+    if n == 0:
+        return x
+    if n < 0:
+        fail(UserValueError, f"order must be non-negative but got {n}")
+    if x.ndim == 0:
+        fail(UserValueError, "diff requires input that is at least one dimensional")
+    place = axis_of(x, axis)
+    parts = [x]
+    if prepend is not None:
+        parts.insert(0, _edge(x, prepend, place))
+    if append is not None:
+        parts.append(_edge(x, append, place))
+    x = concatenate(parts, place)
+    operation = np.not_equal if x.dtype.kind == "b" else np.subtract
+    for _ in range(n):
+        x = call(operation, part(x, place, 1, None), part(x, place, None, -1))
+    return x
+
+
+def _edge(x: Any, end: Any, axis: int) -> Any:
+    edge = plain(end)
+    return edge if edge.ndim else broadcast(edge, [1 if i == axis else n for i, n in enumerate(x.shape)])
 
 
 @implements(np.ediff1d)
@@ -78,10 +104,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     if edge_order > 2:
         fail(UserValueError, "'edge_order' greater than 2 not supported")
     spacings = _spacings(x, varargs, list(axes))
-    if x.dtype.kind == "b":
-        fail(UserTypeError, "np.gradient: there is no difference of bool; use astype")
     dtype = x.dtype if _dtypes.is_float(x.dtype) else _dtypes.FLOAT64
-    x = convert(x, dtype)
     results = []
     for place, spacing in zip(axes, spacings, strict=True):
         if x.shape[place] < edge_order + 1:
@@ -90,7 +113,9 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
                 "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are "
                 "required.",
             )
-        results.append(_slope(x, place, spacing, edge_order, dtype))
+        if x.dtype.kind == "b":
+            fail(UserTypeError, "np.gradient: there is no difference of bool; use astype")
+        results.append(_slope(convert(x, dtype), place, spacing, edge_order, dtype))
     return results[0] if len(results) == 1 else tuple(results)
 
 
@@ -119,13 +144,15 @@ def _distances(extent: int, points: Any) -> Any:
         fail(UserValueError, "distances must be either scalars or 1d")
     if values.shape[0] != extent:
         fail(UserValueError, "when 1d, distances must match the length of the corresponding dimension")
+    if extent < 2:
+        fail(UserIndexError, f"np.gradient: {extent} points have no distances")
     if values.dtype.kind in "iu":
         values = values.astype(np.float64)
     if elements is None:
         return diff(values)
     steps = np.diff(values)
     # Points at equal distances, as far as they are known, are handled as a number is.
-    return steps[0] if len(steps) and (steps == steps[0]).all() else steps
+    return steps[0] if (steps == steps[0]).all() else steps
 
 
 def _slope(x: Any, axis: int, spacing: Any, edge_order: int, dtype: np.dtype[Any]) -> Any:
@@ -325,7 +352,7 @@ def _spaced(
     shape = [count if i == axis else 1 for i in range(max(delta.ndim, 1))]
     places = iota(shape, axis, common)
     intervals = count - 1 if endpoint else count
-    step = delta / float(intervals) if intervals > 0 else full(delta.shape, math.nan, common)
+    step = delta / float(intervals) if intervals > 0 else constant(math.nan, common)
     if intervals > 0:
         # A step so small that it is zero must not lose the way to the stop.
         by_share = (places / float(intervals)) * delta
@@ -365,7 +392,9 @@ def linspace(
     )
     values, step = _spaced(low, high, num, 0, None if dtype is None else _dtypes.check(dtype), endpoint)
     values = np.moveaxis(values, 0, axis) if axis != 0 else values
-    return (values, reshape(step, list(shape))) if retstep else values
+    if not retstep:
+        return values
+    return values, reshape(step, shape) if step.size > 1 or step.ndim else convert(step, _dtypes.FLOAT64)
 
 
 @implements(np.logspace)
