@@ -227,8 +227,11 @@ def _bessel_series() -> list[Any]:
             return np.i0(x) * np.exp(-x)
 
         def beyond(t: Any) -> Any:
-            x = np.minimum(32.0 / (2.0 * t + 2.0), 600.0)
-            return scaled(x) * np.sqrt(x)
+            inverse = (2.0 * t + 2.0) / 32.0
+            x = 1 / np.maximum(inverse, 1 / 600)
+            # I0 itself overflows beyond; there, this is its expansion in 1 / x.
+            series = np.polyval([11025 / 98304, 225 / 3072, 9 / 128, 1 / 8, 1], inverse)
+            return np.where(x < 600, scaled(x) * np.sqrt(x), series / math.sqrt(2 * math.pi))
 
         _series.extend([fit(lambda t: scaled(4.0 * t + 4.0), 32), fit(beyond, 26)])
     return _series

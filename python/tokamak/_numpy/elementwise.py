@@ -104,13 +104,18 @@ def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, 
 
 
 @implements(np.isclose)
-def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
-    distance = call(np.absolute, call(np.subtract, a, b))
-    allowed = call(np.add, atol, call(np.multiply, rtol, call(np.absolute, b)))
-    near = call(np.logical_and, call(np.less_equal, distance, allowed), call(np.isfinite, b))
-    result = call(np.logical_or, near, call(np.equal, a, b))
+def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+    x, y = _kept_number(a), _kept_number(b)
+    if not is_number(y):
+        y = convert(y, common_dtype([y, 1.0]))  # differences of integers may not fit, those of bool do not exist
+    elif not isinstance(y, float):
+        y = float(y)
+    distance = call(np.absolute, call(np.subtract, x, y))
+    allowed = call(np.add, atol, call(np.multiply, rtol, call(np.absolute, y)))
+    near = call(np.logical_and, call(np.less_equal, distance, allowed), call(np.isfinite, y))
+    result = call(np.logical_or, near, call(np.equal, x, y))
     if equal_nan:
-        result = call(np.logical_or, result, call(np.logical_and, call(np.isnan, a), call(np.isnan, b)))
+        result = call(np.logical_or, result, call(np.logical_and, call(np.isnan, x), call(np.isnan, y)))
     return result
 
 

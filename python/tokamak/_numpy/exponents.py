@@ -53,7 +53,7 @@ def _taken_apart(x: Any) -> tuple[Any, Any]:
         apply("le", _power_of_two(next_one), size),
     )
     high = select(too_low, next_one, high)
-    mantissa = apply("mul", _times_power(size, -1), _power_of_two(apply("neg", high)))
+    mantissa = _times_power(apply("mul", size, _power_of_two(apply("neg", high))), -1)
     exponent = apply("add", high, constant(1, _dtypes.INT64))
     exponent = select(tiny, apply("sub", exponent, constant(54, _dtypes.INT64)), exponent)
     return (
@@ -94,8 +94,10 @@ def ldexp(x: Any, exponent: Any) -> Any:
 
 @implements(np.spacing)
 def spacing(x: Any) -> Any:
-    """The distance to the next number away from zero."""
-    outward = apply("copysign", constant(math.inf, x.dtype), x)
+    """The distance to the next number away from zero; to the next greater one in f16, as NumPy has it."""
+    outward = constant(math.inf, x.dtype)
+    if x.dtype != _dtypes.FLOAT16:
+        outward = select(apply("lt", x, constant(0, x.dtype)), apply("neg", outward), outward)
     distance = apply("sub", apply("nextafter", x, outward), x)
     return select(apply("is_finite", x), distance, constant(math.nan, x.dtype))
 
