@@ -54,7 +54,7 @@ def clip(
         low = None if type(low) is int and low <= limits.min else low
         high = None if type(high) is int and high >= limits.max else high
     if low is None and high is None:
-        return strong(x, x.dtype)
+        return call(np.positive, strong(x, x.dtype))
     kinds = [x, *[_kept_number(bound) for bound in (low, high) if bound is not None]]
     common = common_dtype(kinds) if dtype is None else _dtypes.check(dtype)
     try:
@@ -69,6 +69,8 @@ def clip(
 def round_(a: Any, decimals: int = 0) -> Any:
     x = as_array(a)
     x = strong(x, x.dtype)
+    if x.dtype.kind == "b" and decimals != 0:
+        fail(UserTypeError, "np.round: bool has no decimals; use astype")
     if not _dtypes.is_float(x.dtype):
         if decimals >= 0:
             return convert(x, _dtypes.FLOAT16) if x.dtype.kind == "b" else x
@@ -107,7 +109,9 @@ def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, 
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     x, y = _kept_number(a), _kept_number(b)
     if not is_number(y):
-        y = convert(y, common_dtype([y, 1.0]))  # differences of integers may not fit, those of bool do not exist
+        y = convert(
+            y, common_dtype([y, 1.0])
+        )  # differences of integers may not fit, those of bool do not exist
     elif not isinstance(y, float):
         y = float(y)
     distance = call(np.absolute, call(np.subtract, x, y))

@@ -118,18 +118,26 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     return array_split(x, indices_or_sections, axis)
 
 
+def _needs_axes(name: str, x: Any, count: int) -> None:
+    if as_array(x).ndim < count:
+        fail(UserValueError, f"{name} only works on arrays of {count} or more dimensions")
+
+
 @implements(np.hsplit)
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    _needs_axes("hsplit", ary, 1)
     return split(ary, indices_or_sections, 0 if as_array(ary).ndim == 1 else 1)
 
 
 @implements(np.vsplit)
 def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    _needs_axes("vsplit", ary, 2)
     return split(ary, indices_or_sections, 0)
 
 
 @implements(np.dsplit)
 def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    _needs_axes("dsplit", ary, 3)
     return split(ary, indices_or_sections, 2)
 
 
