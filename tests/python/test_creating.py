@@ -88,6 +88,7 @@ def test_polynomials(counts, dtype, m, seed):
     p, q = (random_array(rng, (n,), dtype, -9, 9, special=False) for n in counts)
     agree(lambda p, q: (np.polyadd(p, q), np.polysub(p, q), np.polyadd(p, q[0])), p, q)
     agree(lambda p: np.polyder(p, m), p)
+    agree(lambda p: np.poly(p), p, rounded=True)
     agree(lambda p: np.polyint(p, m), p, rounded=True)
     agree(lambda p: np.polyint(p, m, k=3), p, rounded=True)
 

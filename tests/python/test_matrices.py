@@ -166,3 +166,20 @@ def test_ix(rng):
     agree(lambda i, j: np.ix_(i, j), i, j)
     agree(lambda i: np.ix_(i, np.array([True, False, True])), i)
     agree(lambda i: np.ix_(i.reshape(2, 1)), i)
+
+
+@given(
+    shape=st.sampled_from([(), (0,), (5,), (8,), (9,), (3, 17), (2, 3, 4)]),
+    dtype=dtypes,
+    order=st.sampled_from(["big", "little"]),
+    count=st.sampled_from([None, 0, 3, 20, -2, -100]),
+    seed=seeds,
+    data=st.data(),
+)
+def test_bits(shape, dtype, order, count, seed, data):
+    rng = np.random.default_rng(seed)
+    axis = data.draw(st.sampled_from([None, *range(-len(shape), len(shape))]))
+    x = random_array(rng, shape, dtype, 0, 1, special=False)
+    agree(lambda x: np.packbits(x, axis, order), x)
+    agree(lambda x: np.unpackbits(x, axis, count, order), rng.integers(0, 256, shape).astype(np.uint8))
+    agree(lambda x: np.unpackbits(x), x.astype(np.int16))

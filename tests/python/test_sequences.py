@@ -146,6 +146,7 @@ def test_linspace(dtype, seed, count, endpoint, shape, to, data):
     agree(lambda a: np.linspace(0, a, count, endpoint, retstep=True), a, rounded=True)
     if to is None:
         agree(lambda a, b: np.logspace(a / 9, b / 9, count, endpoint, axis=axis), a, b, rounded=True)
+        agree(lambda a, b: np.geomspace(a + 1, b + 1, count, endpoint, axis=axis), a, b, rounded=True)
 
 
 def test_compiled_as_few_kernels(rng):

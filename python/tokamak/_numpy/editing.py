@@ -9,13 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from .. import _dtypes
 from .._errors import UserIndexError, UserTypeError, UserValueError, fail, unsupported
 from .._ops import as_array, broadcast, constant, convert, is_array, reshape, slice_axis
 from .._registry import implements
 from .joining import concatenate
 from .known import at_places, known, plain
-from .reductions import axis_of
+from .padding import pad
+from .reductions import axis_of, sum_
 from .shapes import moveaxis, shape_of, transpose
+from .ufuncs import call
 
 
 def _static(what: str, index: Any) -> Any:
@@ -37,7 +40,7 @@ def _along(x: Any, axis: Any) -> tuple[Any, int]:
 def _edited(function: Any, *args: Any) -> np.ndarray:
     """NumPy's own function, applied to places instead of elements."""
     try:
-        return function(*args)  # type: ignore[no-any-return]
+        return function(*args)
     except IndexError as error:
         fail(UserIndexError, str(error))
     except ValueError as error:
@@ -151,3 +154,50 @@ def ix_(*args: Any) -> tuple[Any, ...]:
             x = as_array(np.flatnonzero(elements))
         results.append(reshape(x, [x.size if j == i else 1 for j in range(len(args))]))
     return tuple(results)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Bits
+
+
+@implements(np.unpackbits)
+def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "big") -> Any:
+    x, place = _along(_bytes("np.unpackbits", a), axis)
+    shifts = _bit_shifts(bitorder)
+    wide = reshape(x, [*x.shape[: place + 1], 1, *x.shape[place + 1 :]])
+    by = reshape(as_array(shifts), [8, *[1] * (x.ndim - place - 1)])
+    bits = call(np.bitwise_and, call(np.right_shift, wide, by), 1)
+    bits = reshape(bits, [*x.shape[:place], 8 * x.shape[place], *x.shape[place + 1 :]])
+    if count is None:
+        return bits
+    wanted = count if count >= 0 else bits.shape[place] + count
+    if wanted < 0:
+        fail(UserValueError, f"-count larger than number of elements: {count}")
+    longer = [(0, max(wanted - n, 0)) if i == place else (0, 0) for i, n in enumerate(bits.shape)]
+    return slice_axis(pad(bits, longer), place, 0, wanted)
+
+
+@implements(np.packbits)
+def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> Any:
+    given = plain(a)
+    if given.dtype.kind not in "biu":
+        fail(UserTypeError, "Expected an input array of integer or boolean data type")
+    x, place = _along(convert(convert(given, _dtypes.BOOL), np.dtype(np.uint8)), axis)
+    count = -(-x.shape[place] // 8)
+    x = pad(x, [(0, 8 * count - n) if i == place else (0, 0) for i, n in enumerate(x.shape)])
+    apart = reshape(x, [*x.shape[:place], count, 8, *x.shape[place + 1 :]])
+    by = reshape(as_array(_bit_shifts(bitorder)), [8, *[1] * (x.ndim - place - 1)])
+    return sum_(call(np.left_shift, apart, by), place + 1, np.uint8)
+
+
+def _bytes(what: str, a: Any) -> Any:
+    x = plain(a)
+    if x.dtype != np.uint8:
+        fail(UserTypeError, f"{what}: Expected an input array of unsigned byte data type, not {x.dtype}")
+    return x
+
+
+def _bit_shifts(order: str) -> np.ndarray:
+    if order not in ("big", "little"):
+        fail(UserValueError, "'order' must be either 'little' or 'big'")
+    return np.arange(8, dtype=np.uint8)[:: -1 if order == "big" else 1].copy()

@@ -27,7 +27,7 @@ def known(value: Any) -> np.ndarray | None:
         value = as_array(value) if isinstance(value, (list, tuple)) else np.asarray(value)
     if is_array(value):
         return None if value._traced else np.asarray(value)
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 def part(x: Any, axis: int, start: int | None, stop: int | None, step: int | None = None) -> Any:

@@ -19,7 +19,7 @@ from .contractions import LinAlgError, matmul
 from .joining import concatenate, stack
 from .known import plain
 from .reductions import axes_of, axis_of, max_, min_, sum_
-from .shapes import moveaxis, swapaxes
+from .shapes import moveaxis, swapaxes, transpose
 from .ufuncs import call
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -264,7 +264,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     array = _as_float(x)
     axes = axes_of(array, axis)
     rest = [i for i in range(array.ndim) if i not in axes]
-    merged = np.transpose(array, [*rest, *axes])
+    merged = transpose(array, [*rest, *axes])
     merged = reshape(merged, [*[array.shape[i] for i in rest], math.prod(array.shape[i] for i in axes)])
     found = _vector_norm(merged, ord, len(rest), False)
     return reshape(found, [1 if i in axes else n for i, n in enumerate(array.shape)]) if keepdims else found

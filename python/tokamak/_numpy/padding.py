@@ -105,7 +105,7 @@ def _pairs(values: Any, rank: int) -> list[list[Any]]:
         return [[values, values]] * rank
     elements = known(values)
     if elements is not None:
-        return np.broadcast_to(elements, (rank, 2)).tolist()  # type: ignore[no-any-return]
+        return np.broadcast_to(elements, (rank, 2)).tolist()
     every = broadcast(as_array(values), [rank, 2])
     return [[every[axis, side] for side in (0, 1)] for axis in range(rank)]
 

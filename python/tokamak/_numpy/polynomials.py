@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import UserValueError, fail
+from .. import _dtypes
+from .._errors import UserValueError, fail, unsupported
 from .._ops import apply, constant, convert, full, reshape
 from .._registry import implements
 from .joining import common_dtype, concatenate
 from .known import part, plain
+from .sequences import convolve
 from .ufuncs import call
 
 
@@ -75,3 +77,21 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
         dtype = common_dtype([divided, last])
         result = concatenate([convert(divided, dtype), convert(last, dtype)])
     return result
+
+
+@implements(np.poly)
+def poly(seq_of_zeros: Any) -> Any:
+    """The coefficients of the product of (x - zero)."""
+    zeros = plain(seq_of_zeros)
+    zeros = reshape(zeros, [1]) if zeros.ndim == 0 else zeros
+    if zeros.ndim == 2:
+        unsupported("np.poly of a matrix", "it needs eigenvalues; compute them outside")
+    if zeros.ndim != 1:
+        fail(UserValueError, "input must be 1d or non-empty square 2d array.")
+    dtype = _dtypes.FLOAT32 if zeros.dtype == _dtypes.FLOAT32 else _dtypes.FLOAT64
+    zeros = convert(zeros, dtype)
+    result = full([1], 1, dtype)
+    for i in range(zeros.shape[0]):
+        factor = concatenate([full([1], 1, dtype), reshape(call(np.negative, zeros[i]), [1])])
+        result = convolve(result, factor)
+    return result if zeros.shape[0] else full([], 1.0, np.dtype(float))

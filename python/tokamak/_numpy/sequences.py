@@ -414,3 +414,32 @@ def logspace(
     exponents = linspace(start, stop, num, endpoint, axis=axis)
     result = call(np.power, base, exponents)
     return result if dtype is None else result.astype(dtype)
+
+
+@implements(np.geomspace)
+def geomspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
+) -> Any:
+    """Both ends have one sign, which is that of all; what they are is exact."""
+    low, high = plain(start), plain(stop)
+    for end in (start, stop):
+        elements = known(end)
+        if elements is not None and (elements == 0).any():
+            fail(UserValueError, "Geometric sequence cannot include zero")
+    given = _dtypes.check(float if dtype is None else dtype)
+    wanted = common_dtype([low, high, full([], 0, given), 0.0])
+    low, high = (
+        np.broadcast_to(convert(one, wanted), np.broadcast_shapes(low.shape, high.shape))
+        for one in (low, high)
+    )
+    sign = call(np.sign, low)
+    first, last = call(np.divide, low, sign), call(np.divide, high, sign)
+    values = logspace(call(np.log10, first), call(np.log10, last), num, endpoint, 10.0)
+    if num > 0:
+        ends = [np.expand_dims(first, 0), part(values, 0, 1, None)]
+        if num > 1 and endpoint:
+            ends = [ends[0], part(values, 0, 1, -1), np.expand_dims(last, 0)]
+        values = concatenate([convert(one, values.dtype) for one in ends], 0)
+    values = values * sign
+    values = np.moveaxis(values, 0, axis) if axis != 0 else values
+    return values.astype(wanted if dtype is None else dtype)
