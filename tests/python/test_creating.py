@@ -154,3 +154,14 @@ def test_questions(rng):
         lambda x: found.extend([np.common_type(x), np.can_cast(x, np.float64), np.min_scalar_type(x)]) or x
     )(x)
     assert found == [np.common_type(x), np.can_cast(x.dtype, np.float64), np.min_scalar_type(x)]
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1, 3])
+def test_apply_along_axis(axis, rng):
+    x = random_array(rng, (2, 3, 4), np.float64, special=False)
+    agree(lambda x: np.apply_along_axis(np.max, axis, x), x)
+    agree(lambda x: np.apply_along_axis(lambda row, k: row[::-1] * k, axis, x, 2), x)
+    agree(lambda x: np.apply_along_axis(np.diag, axis, x), x)
+    agree(lambda x: np.apply_along_axis(np.sum, axis, x[:0]), x)
+    with pytest.raises(NotImplementedError, match="axis=-1"):
+        tk.jit(lambda x: np.apply_along_axis(np.max, 1, x))(np.ones((5000, 2)))

@@ -136,3 +136,34 @@ def test_errors():
         lambda x: np.digitize(x, np.array([1, 3, 2])),
     ):
         agree(function, x)
+
+
+@given(
+    extents=st.sampled_from([(5,), (3, 4), (2, 3, 4), (4, 0)]),
+    shape=st.sampled_from(SHAPES),
+    order=st.sampled_from(["C", "F"]),
+    dtype=st.sampled_from(INTEGERS),
+    seed=seeds,
+)
+def test_places_in_a_shape(extents, shape, order, dtype, seed):
+    rng = np.random.default_rng(seed)
+    size = int(np.prod(extents))
+    if size:
+        flat = rng.integers(0, size, shape).astype(dtype)
+        agree(lambda i: np.unravel_index(i, extents, order), flat)
+        index = [rng.integers(0, n, shape).astype(dtype) for n in extents]
+        agree(lambda *i: np.ravel_multi_index(i, extents, order=order), *index)
+    anywhere = [rng.integers(-9, 9, shape) for _ in extents]
+    if size:
+        for mode in ("wrap", "clip", ("wrap", "clip", "wrap")[: len(extents)]):
+            agree(lambda *i, m=mode: np.ravel_multi_index(i, extents, m, order), *anywhere)
+
+
+def test_places_outside_of_a_shape():
+    for index in (6, -1):
+        with pytest.raises(ValueError, match="bounds"):
+            np.unravel_index(tk.asarray(index), (2, 3))
+        with pytest.raises(IndexError):
+            tk.jit(lambda i: np.unravel_index(i, (2, 3)))(np.array([0, index]))
+        with pytest.raises(IndexError):
+            tk.jit(lambda i: np.ravel_multi_index((i, i), (2, 3)))(np.array([0, index]))

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes
-from .._errors import UserTypeError, UserValueError, fail
+from .._errors import UserTypeError, UserValueError, fail, unsupported
 from .._ops import apply, as_array, broadcast, check_shape, constant, convert, full, iota, is_array, select
 from .._registry import implements
 from .elementwise import where
+from .joining import stack
 from .known import plain
-from .reductions import all_
+from .reductions import all_, axis_of
 from .shapes import shape_of
 from .ufuncs import call
 
@@ -200,6 +201,34 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
         result = func(x, place)
         x = result if result.ndim == x.ndim else np.expand_dims(result, place)
     return x
+
+
+#: more calls than this would make a program that is mostly waited for
+_MOST_CALLS = 1024
+
+
+@implements(np.apply_along_axis)
+def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
+    """The function is called for every row, as NumPy calls it."""
+    x = plain(arr)
+    place = axis_of(x, axis)
+    rest = [n for i, n in enumerate(x.shape) if i != place]
+    count = math.prod(rest)
+    if count == 0:
+        fail(UserValueError, "Cannot apply_along_axis when any iteration dimensions are 0")
+    if count > _MOST_CALLS:
+        unsupported(
+            f"np.apply_along_axis with {count} calls", "write the function for all rows, with axis=-1"
+        )
+    rows = np.moveaxis(x, place, -1).reshape((count, x.shape[place]))
+    results = [plain(func1d(rows[i], *args, **kwargs)) for i in range(count)]
+    rank = results[0].ndim
+    joined = stack(results).reshape((*rest, *results[0].shape))
+    if rank == 0:
+        return joined
+    # The axes of the results stand where the row was.
+    order = [*range(place), *range(len(rest), len(rest) + rank), *range(place, len(rest))]
+    return joined.transpose(order)
 
 
 @implements(np.i0)

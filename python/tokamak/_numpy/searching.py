@@ -29,6 +29,7 @@ from .indexing import take
 from .joining import common_dtype, concatenate
 from .known import known, part, plain
 from .reductions import any_, sum_
+from .shapes import shape_of
 from .ufuncs import call
 
 #: In a sorted array as short as this, comparing with every element is faster than looking for the place.
@@ -238,3 +239,65 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
         value = function(array, *args, **kw) if callable(function) else function
         result = select(condition, convert(as_array(value), array.dtype), result)
     return result
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Places in arrays of a known shape
+
+
+def _inside(index: Any, extent: int) -> Any:
+    """The index, when it is in range: another one fails, here or when the program runs."""
+    elements = known(index)
+    if elements is not None:
+        if ((elements < 0) | (elements >= extent)).any():
+            fail(UserValueError, f"an index is out of bounds for an array of {extent} elements")
+        return index
+    places = iota([extent], 0, _dtypes.INT64)
+    return apply("gather", places, index, axis=0, mode="check")
+
+
+def _integers(what: str, value: Any) -> Any:
+    x = plain(value)
+    if not _dtypes.is_integer(x.dtype):
+        fail(UserTypeError, f"{what}: indices of {x._type_text} must be integers")
+    return convert(x, _dtypes.INT64)
+
+
+def _ordered(what: str, extents: list[int], order: str) -> list[int]:
+    """The axes from the one in which neighbours are next to each other."""
+    if order not in ("C", "F"):
+        fail(UserValueError, f"{what}: only 'C' or 'F' order is permitted")
+    return list(range(len(extents)))[:: -1 if order == "C" else 1]
+
+
+@implements(np.unravel_index)
+def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
+    extents = shape_of(shape)
+    rest = _inside(_integers("np.unravel_index", indices), _size(tuple(extents)))
+    found: dict[int, Any] = {}
+    for axis in _ordered("np.unravel_index", extents, order):
+        found[axis] = call(np.remainder, rest, extents[axis])
+        rest = call(np.floor_divide, rest, extents[axis])
+    return tuple(found[axis] for axis in range(len(extents)))
+
+
+@implements(np.ravel_multi_index)
+def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
+    extents = shape_of(dims)
+    parts = [_integers("np.ravel_multi_index", one) for one in multi_index]
+    if len(parts) != len(extents):
+        fail(UserValueError, f"parameter multi_index must be a sequence of length {len(extents)}")
+    modes = [mode] * len(extents) if isinstance(mode, str) else list(mode)
+    place: Any = 0
+    stride = 1
+    for axis in _ordered("np.ravel_multi_index", extents, order):
+        index, extent = parts[axis], extents[axis]
+        if modes[axis] == "wrap":
+            index = call(np.remainder, index, extent)
+        elif modes[axis] == "clip":
+            index = call(np.minimum, call(np.maximum, index, 0), extent - 1)
+        else:
+            index = _inside(index, extent)
+        place = call(np.add, place, call(np.multiply, index, stride))
+        stride *= extent
+    return place
