@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes
-from .._errors import UserTypeError, UserValueError, fail, unsupported
+from .._errors import UserOverflowError, UserTypeError, UserValueError, fail, unsupported
 from .._ops import (
     apply,
     as_array,
@@ -62,7 +62,7 @@ def clip(
         x = x if low is None else apply("max", x, _in(low, common))
         return x if high is None else apply("min", x, _in(high, common))
     except OverflowError as error:
-        fail(UserValueError, f"np.clip: {error}")
+        fail(UserOverflowError, f"np.clip: {error}")
 
 
 @implements(np.round, np.around)
