@@ -181,5 +181,7 @@ def test_bits(shape, dtype, order, count, seed, data):
     axis = data.draw(st.sampled_from([None, *range(-len(shape), len(shape))]))
     x = random_array(rng, shape, dtype, 0, 1, special=False)
     agree(lambda x: np.packbits(x, axis, order), x)
+    if 0 in shape:
+        count = None  # NumPy leaves the elements it adds to nothing as they are in memory
     agree(lambda x: np.unpackbits(x, axis, count, order), rng.integers(0, 256, shape).astype(np.uint8))
     agree(lambda x: np.unpackbits(x), x.astype(np.int16))
