@@ -121,9 +121,8 @@ def test_average(shape, dtype, weight, seed, keepdims, data):
     rng = np.random.default_rng(seed)
     axis = draw_axis(data, shape)
     x = random_array(rng, shape, dtype, 0.5, 3, special=False)
-    agree(lambda x: np.average(x, axis=axis, keepdims=keepdims), x, rounded=True)
     if 0 in shape:
-        return
+        return  # NumPy divides by the number of averages
     agree(lambda x: np.average(x, axis=axis, returned=True, keepdims=keepdims), x, rounded=True)
     axes = range(len(shape)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     for extents in {shape, tuple(shape[i] for i in axes)}:

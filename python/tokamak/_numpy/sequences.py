@@ -113,7 +113,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
                 "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are "
                 "required.",
             )
-        if x.dtype.kind == "b":
+        if x.dtype.kind == "b" and (edge_order == 1 or np.ndim(spacing) == 0):
             fail(UserTypeError, "np.gradient: there is no difference of bool; use astype")
         results.append(_slope(convert(x, dtype), place, spacing, edge_order, dtype))
     return results[0] if len(results) == 1 else tuple(results)
