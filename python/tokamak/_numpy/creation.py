@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes
+from .._errors import UserTypeError, UserValueError, fail
 from .._ops import apply, as_array, broadcast, check_shape, constant, convert, iota, is_number
 from .._registry import implements
 from .._sharing import fresh
@@ -80,6 +81,8 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
 
     arrays = [as_array(x) for x in xi]
     rank = len(arrays)
+    if indexing not in ("xy", "ij"):
+        fail(UserValueError, "Valid values for `indexing` are 'xy' and 'ij'.")
     places = list(range(rank))
     if indexing == "xy" and rank > 1:
         places[:2] = [1, 0]
@@ -97,6 +100,8 @@ def _triangle(m: Any, k: int, upper: bool) -> Any:
     from .._ops import select
 
     x = as_array(m)
+    if x.ndim == 0:
+        fail(UserTypeError, f"np.{'triu' if upper else 'tril'}: {x._type_text} has no axes")
     shape = list(x.shape[-2:]) if x.ndim >= 2 else [x.shape[0], x.shape[0]]
     rows, columns = iota(shape, 0, _dtypes.INT64), iota(shape, 1, _dtypes.INT64)
     offset = apply("sub", columns, rows)

@@ -8,22 +8,20 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes
-from .._errors import UserValueError, fail, unsupported
+from .._errors import UserOverflowError, UserTypeError, UserValueError, fail, unsupported
 from .._ops import (
     apply,
     as_array,
-    broadcast,
     constant,
     convert,
     is_number,
     reshape,
     select,
-    slice_axis,
     strong,
 )
 from .._registry import implements
-from .joining import common_dtype, concatenate
-from .reductions import all_, axis_of, sum_
+from .joining import common_dtype
+from .reductions import all_
 from .ufuncs import call
 
 
@@ -56,7 +54,7 @@ def clip(
         low = None if type(low) is int and low <= limits.min else low
         high = None if type(high) is int and high >= limits.max else high
     if low is None and high is None:
-        return strong(x, x.dtype)
+        return call(np.positive, strong(x, x.dtype))
     kinds = [x, *[_kept_number(bound) for bound in (low, high) if bound is not None]]
     common = common_dtype(kinds) if dtype is None else _dtypes.check(dtype)
     try:
@@ -64,13 +62,15 @@ def clip(
         x = x if low is None else apply("max", x, _in(low, common))
         return x if high is None else apply("min", x, _in(high, common))
     except OverflowError as error:
-        fail(UserValueError, f"np.clip: {error}")
+        fail(UserOverflowError, f"np.clip: {error}")
 
 
 @implements(np.round, np.around)
 def round_(a: Any, decimals: int = 0) -> Any:
     x = as_array(a)
     x = strong(x, x.dtype)
+    if x.dtype.kind == "b" and decimals != 0:
+        fail(UserTypeError, "np.round: bool has no decimals; use astype")
     if not _dtypes.is_float(x.dtype):
         if decimals >= 0:
             return convert(x, _dtypes.FLOAT16) if x.dtype.kind == "b" else x
@@ -106,13 +106,20 @@ def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, 
 
 
 @implements(np.isclose)
-def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
-    distance = call(np.absolute, call(np.subtract, a, b))
-    allowed = call(np.add, atol, call(np.multiply, rtol, call(np.absolute, b)))
-    near = call(np.logical_and, call(np.less_equal, distance, allowed), call(np.isfinite, b))
-    result = call(np.logical_or, near, call(np.equal, a, b))
+def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+    x, y = _kept_number(a), _kept_number(b)
+    if not is_number(y):
+        y = convert(
+            y, common_dtype([y, 1.0])
+        )  # differences of integers may not fit, those of bool do not exist
+    elif not isinstance(y, float):
+        y = float(y)
+    distance = call(np.absolute, call(np.subtract, x, y))
+    allowed = call(np.add, atol, call(np.multiply, rtol, call(np.absolute, y)))
+    near = call(np.logical_and, call(np.less_equal, distance, allowed), call(np.isfinite, y))
+    result = call(np.logical_or, near, call(np.equal, x, y))
     if equal_nan:
-        result = call(np.logical_or, result, call(np.logical_and, call(np.isnan, a), call(np.isnan, b)))
+        result = call(np.logical_or, result, call(np.logical_and, call(np.isnan, x), call(np.isnan, y)))
     return result
 
 
@@ -159,59 +166,20 @@ def isrealobj(x: Any) -> bool:
 
 @implements(np.select)
 def select_(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    if len(condlist) != len(choicelist):
+        fail(UserValueError, "list of cases must be same length as list of conditions")
+    if len(condlist) == 0:
+        fail(UserValueError, "select with an empty condition list is not possible")
+    conditions = [as_array(condition) for condition in condlist]
+    for place, condition in enumerate(conditions):
+        if condition.dtype.kind != "b":
+            fail(UserTypeError, f"invalid entry {place} in condlist: should be boolean ndarray")
     choices = [_kept_number(choice) for choice in choicelist]
     dtype = common_dtype([*choices, _kept_number(default)])
     result = _in(default, dtype)
-    for condition, choice in reversed(list(zip(condlist, choices, strict=True))):
-        result = select(convert(as_array(condition), _dtypes.BOOL), _in(choice, dtype), result)
+    for condition, choice in reversed(list(zip(conditions, choices, strict=True))):
+        result = select(condition, _in(choice, dtype), result)
     return result
-
-
-@implements(np.diff)
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
-    x = as_array(a)
-    place = axis_of(x, axis)
-    if n < 0:
-        fail(UserValueError, f"np.diff: order must not be negative, but is {n}")
-    ends = [None if end is None else _edge(x, end, place) for end in (prepend, append)]
-    parts = [part for part in (ends[0], x, ends[1]) if part is not None]
-    x = concatenate(parts, place) if len(parts) > 1 else x
-    operation = np.not_equal if x.dtype.kind == "b" else np.subtract
-    for _ in range(n):
-        extent = x.shape[place]
-        x = call(
-            operation,
-            slice_axis(x, place, min(1, extent), extent),
-            slice_axis(x, place, 0, max(extent - 1, 0)),
-        )
-    return x
-
-
-def _edge(x: Any, end: Any, axis: int) -> Any:
-    edge = as_array(end)
-    return (
-        edge
-        if edge.ndim
-        else broadcast(edge, [1 if i == axis else extent for i, extent in enumerate(x.shape)])
-    )
-
-
-@implements(np.ediff1d)
-def ediff1d(ary: Any) -> Any:
-    x = as_array(ary)
-    return diff(reshape(x, [x.size]))
-
-
-@implements(np.trapezoid)
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    values = as_array(y)
-    place = axis_of(values, axis)
-    extent = values.shape[place]
-    width = dx if x is None else diff(x, axis=-1 if as_array(x).ndim == 1 else place)
-    if x is not None and as_array(x).ndim == 1:
-        width = reshape(width, [width.size if i == place else 1 for i in range(values.ndim)])
-    pairs = call(np.add, slice_axis(values, place, 1, extent), slice_axis(values, place, 0, extent - 1))
-    return sum_(call(np.true_divide, call(np.multiply, width, pairs), 2.0), place)
 
 
 @implements(np.outer)
@@ -226,26 +194,3 @@ def sinc(x: Any) -> Any:
     zero = call(np.equal, scaled, 0)
     safe = where(zero, 1.0, scaled)
     return where(zero, 1.0, call(np.true_divide, call(np.sin, safe), safe))
-
-
-@implements(np.linalg.norm)
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    from .reductions import max_, min_
-
-    array = as_array(x)
-    array = array if _dtypes.is_float(array.dtype) else convert(array, _dtypes.FLOAT64)
-    matrix = (array.ndim == 2 and axis is None) or (isinstance(axis, tuple) and len(axis) == 2)
-    if ord is None or (ord == 2 and not matrix) or (ord == "fro" and matrix):
-        return call(np.sqrt, sum_(call(np.multiply, array, array), axis, keepdims=keepdims))
-    if matrix or isinstance(ord, str):
-        unsupported(
-            f"np.linalg.norm of matrices with ord={ord!r}", "use the Frobenius norm, or compute it outside"
-        )
-    size = call(np.absolute, array)
-    if ord == math.inf:
-        return max_(size, axis, keepdims)
-    if ord == -math.inf:
-        return min_(size, axis, keepdims)
-    if ord == 1:
-        return sum_(size, axis, keepdims=keepdims)
-    return call(np.power, sum_(call(np.power, size, ord), axis, keepdims=keepdims), 1.0 / ord)

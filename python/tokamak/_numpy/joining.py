@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes
-from .._errors import UserValueError, fail, unsupported
-from .._ops import apply, as_array, constant, convert, full, is_number, reshape, slice_axis
+from .._errors import UserValueError, fail
+from .._ops import apply, as_array, convert, is_number, reshape, slice_axis
 from .._registry import implements
 from .reductions import axis_of
 from .shapes import atleast_1d, atleast_2d, atleast_3d, ravel
@@ -118,18 +118,26 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     return array_split(x, indices_or_sections, axis)
 
 
+def _needs_axes(name: str, x: Any, count: int) -> None:
+    if as_array(x).ndim < count:
+        fail(UserValueError, f"{name} only works on arrays of {count} or more dimensions")
+
+
 @implements(np.hsplit)
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    _needs_axes("hsplit", ary, 1)
     return split(ary, indices_or_sections, 0 if as_array(ary).ndim == 1 else 1)
 
 
 @implements(np.vsplit)
 def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    _needs_axes("vsplit", ary, 2)
     return split(ary, indices_or_sections, 0)
 
 
 @implements(np.dsplit)
 def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    _needs_axes("dsplit", ary, 3)
     return split(ary, indices_or_sections, 2)
 
 
@@ -139,45 +147,3 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     place = axis_of(array, axis)
     shape = [n for i, n in enumerate(array.shape) if i != place]
     return tuple(reshape(slice_axis(array, place, i, i + 1), shape) for i in range(array.shape[place]))
-
-
-@implements(np.pad)
-def pad(array: Any, pad_width: Any, mode: str = "constant", **options: Any) -> Any:
-    x = as_array(array)
-    if isinstance(pad_width, dict):
-        widths = np.zeros((x.ndim, 2), int)
-        for axis, width in pad_width.items():
-            widths[axis] = width
-    else:
-        widths = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2))
-    if mode == "edge":
-        return _pad_edge(x, widths)
-    if mode != "constant":
-        unsupported(f"np.pad with mode={mode!r}", "use mode='constant' or 'edge', or concatenate the parts")
-    value = options.pop("constant_values", 0)
-    if np.ndim(value) == 0:
-        low, high = widths[:, 0].tolist(), widths[:, 1].tolist()
-        fill = (
-            constant(value, x.dtype) if is_number(value) else reshape(convert(as_array(value), x.dtype), [])
-        )
-        return apply("pad", x, fill, low=low, high=high, interior=[0] * x.ndim)
-    values = np.broadcast_to(np.asarray(value), (x.ndim, 2))
-    for axis in range(x.ndim):
-        sides = [
-            full([n if i != axis else int(w) for i, n in enumerate(x.shape)], v, x.dtype)
-            for w, v in zip(widths[axis], values[axis], strict=True)
-        ]
-        x = concatenate([sides[0], x, sides[1]], axis)
-    return x
-
-
-def _pad_edge(x: Any, widths: np.ndarray) -> Any:
-    from .shapes import repeat
-
-    for axis, (low, high) in enumerate(widths.tolist()):
-        if x.shape[axis] == 0:
-            fail(UserValueError, f"np.pad: axis {axis} of {x._type_text} is empty and has no edge")
-        first = repeat(slice_axis(x, axis, 0, 1), low, axis)
-        last = repeat(slice_axis(x, axis, x.shape[axis] - 1, x.shape[axis]), high, axis)
-        x = concatenate([first, x, last], axis)
-    return x

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from .. import _dtypes
-from .._errors import Error, UserTypeError, UserValueError, fail, make, user_line
+from .._errors import Error, UserValueError, fail, make, user_line
 from .._ops import apply, as_array, broadcast, constant, convert, full, reshape, select, strong
 from .._registry import implements
 from . import ufuncs
@@ -300,26 +300,6 @@ def std(a: Any, *args: Any, **kwargs: Any) -> Any:
     return ufuncs.call(np.sqrt, var(a, *args, **kwargs))
 
 
-@implements(np.average)
-def average(a: Any, axis: Any = None, weights: Any = None, keepdims: bool = False) -> Any:
-    if weights is None:
-        return mean(a, axis, keepdims=keepdims)
-    x, w = _strong(a), _strong(weights)
-    if w.shape != x.shape:
-        place = axis_of(x, axis)
-        if w.ndim != 1 or w.shape[0] != x.shape[place]:
-            fail(UserValueError, f"np.average: weights {w.shape} do not fit {x.shape} along axis {axis}")
-        w = reshape(w, [w.shape[0] if i == place else 1 for i in range(x.ndim)])
-    dtype = (
-        np.result_type(x.dtype, w.dtype)
-        if _dtypes.is_float(x.dtype)
-        else np.result_type(x.dtype, w.dtype, "f8")
-    )
-    w = broadcast(convert(w, dtype), x.shape)
-    total = sum_(ufuncs.call(np.multiply, x, w), axis, dtype, keepdims)
-    return ufuncs.call(np.true_divide, total, sum_(w, axis, dtype, keepdims))
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Running forms
 
@@ -349,57 +329,3 @@ def cummax(a: Any, axis: Any = None, dtype: Any = None) -> Any:
 
 def cummin(a: Any, axis: Any = None, dtype: Any = None) -> Any:
     return _running("cummin", a, axis, None if dtype is None else _dtypes.check(dtype))
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Without the NaNs
-
-
-def _without_nan(a: Any, neutral: Any) -> tuple[Any, Any]:
-    """The array with NaNs replaced, and where they were; None when there can be none."""
-    x = _strong(a)
-    if not _dtypes.is_float(x.dtype):
-        return x, None
-    missing = apply("is_nan", x)
-    return select(missing, constant(neutral, x.dtype), x), missing
-
-
-@implements(np.nansum)
-def nansum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    return sum_(_without_nan(a, 0)[0], axis, dtype, keepdims)
-
-
-@implements(np.nanprod)
-def nanprod(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    return prod(_without_nan(a, 1)[0], axis, dtype, keepdims)
-
-
-@implements(np.nanmean)
-def nanmean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    x, missing = _without_nan(a, 0)
-    return mean(x, axis, dtype, keepdims, where=True if missing is None else apply("bit_not", missing))
-
-
-def _nan_extreme(name: str, a: Any, axis: Any, keepdims: bool) -> Any:
-    x = _strong(a)
-    neutral = (_lowest if name == "max" else _highest)(x.dtype)
-    filled, missing = _without_nan(x, neutral)
-    found = _extreme(name, filled, axis, keepdims, None, True, None)
-    if missing is None:
-        return found
-    return select(all_(missing, axis, keepdims), constant(math.nan, x.dtype), found)
-
-
-@implements(np.nanmax)
-def nanmax(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    return _nan_extreme("max", a, axis, keepdims)
-
-
-@implements(np.nanmin)
-def nanmin(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    return _nan_extreme("min", a, axis, keepdims)
-
-
-def check_no_order(what: str, order: str) -> None:
-    if order not in ("C", "K", "A"):
-        fail(UserTypeError, f"{what}: only order='C' is supported, not {order!r}")

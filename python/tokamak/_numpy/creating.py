@@ -1,0 +1,274 @@
+"""Functions that make arrays from shapes and numbers, asked for with like=, and small questions about arrays."""
+
+# NumPy's functions take and give anything; the types are checked where they run.
+# mypy: no-warn-return-any
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import _dtypes
+from .._errors import UserTypeError, UserValueError, fail, unsupported
+from .._ops import apply, as_array, broadcast, check_shape, constant, convert, full, iota, is_array, select
+from .._registry import implements
+from .elementwise import where
+from .joining import stack
+from .known import plain
+from .reductions import all_, axis_of
+from .shapes import shape_of
+from .ufuncs import call
+
+
+def _new(shape: Any, value: Any, dtype: Any) -> Any:
+    extents = shape_of(shape)
+    check_shape(extents)
+    wanted = _dtypes.check(float if dtype is None else dtype)
+    return broadcast(convert(as_array(value), wanted), extents)
+
+
+@implements(np.zeros)
+def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Any:
+    return _new(shape, 0, dtype)
+
+
+@implements(np.empty)
+def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Any:
+    return _new(shape, 0, dtype)
+
+
+@implements(np.ones)
+def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Any:
+    return _new(shape, 1, dtype)
+
+
+@implements(np.full)
+def full_(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Any:
+    return _new(shape, fill_value, as_array(fill_value).dtype if dtype is None else dtype)
+
+
+@implements(np.array, np.asarray, np.asanyarray, np.ascontiguousarray)
+def asarray(a: Any, dtype: Any = None, **options: Any) -> Any:
+    for name in options:
+        if name not in ("copy", "order", "subok", "ndmin", "device"):
+            fail(UserTypeError, f"np.asarray takes no argument {name!r}")
+    x = plain(a)
+    x = x if dtype is None else convert(x, _dtypes.check(dtype))
+    missing = options.get("ndmin", 0) - x.ndim
+    return x.reshape((1,) * missing + x.shape) if missing > 0 else x
+
+
+@implements(np.arange)
+def arange(*args: Any, dtype: Any = None, device: Any = None) -> Any:
+    """The length has to be known, so that all arguments are."""
+    return as_array(np.arange(*args, dtype=dtype))
+
+
+def _diagonal_of_ones(shape: list[int], k: int, op: str, dtype: Any) -> Any:
+    check_shape(shape)
+    offset = apply("sub", iota(shape, 1, _dtypes.INT64), iota(shape, 0, _dtypes.INT64))
+    return convert(apply(op, offset, constant(k, _dtypes.INT64)), _dtypes.check(dtype))
+
+
+@implements(np.eye)
+def eye(
+    N: int,  # noqa: N803 - NumPy's name
+    M: int | None = None,  # noqa: N803 - NumPy's name
+    k: int = 0,
+    dtype: Any = float,
+    order: str = "C",
+    *,
+    device: Any = None,
+) -> Any:
+    return _diagonal_of_ones([N, N if M is None else M], k, "eq", dtype)
+
+
+@implements(np.identity)
+def identity(n: int, dtype: Any = None) -> Any:
+    return _diagonal_of_ones([n, n], 0, "eq", float if dtype is None else dtype)
+
+
+@implements(np.tri)
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> Any:  # noqa: N803 - NumPy's names
+    return _diagonal_of_ones([max(N, 0), N if M is None else M], k, "le", dtype)
+
+
+@implements(np.fromfunction)
+def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
+    extents = shape_of(shape)
+    check_shape(extents)
+    axes = [iota(extents, axis, _dtypes.check(dtype)) for axis in range(len(extents))]
+    return function(*axes, **kwargs)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Indices that follow from a shape
+
+
+@implements(np.tril_indices_from)
+def tril_indices_from(arr: Any, k: int = 0) -> Any:
+    return _triangle_indices(np.tril_indices, arr, k)
+
+
+@implements(np.triu_indices_from)
+def triu_indices_from(arr: Any, k: int = 0) -> Any:
+    return _triangle_indices(np.triu_indices, arr, k)
+
+
+def _triangle_indices(function: Callable[..., Any], arr: Any, k: int) -> Any:
+    x = plain(arr)
+    if x.ndim != 2:
+        fail(UserValueError, "input array must be 2-d")
+    return function(x.shape[-2], k=k, m=x.shape[-1])
+
+
+@implements(np.diag_indices_from)
+def diag_indices_from(arr: Any) -> Any:
+    x = plain(arr)
+    if x.ndim < 2:
+        fail(UserValueError, "input array must be at least 2-d")
+    if len(set(x.shape)) > 1:
+        fail(UserValueError, "All dimensions of input must be of equal length")
+    return np.diag_indices(x.shape[0], x.ndim)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Complex numbers that are real, and questions about arrays
+
+
+@implements(np.imag)
+def imag(val: Any) -> Any:
+    x = plain(val)
+    return full(x.shape, 0, x.dtype)
+
+
+@implements(np.angle)
+def angle(z: Any, deg: bool = False) -> Any:
+    turned = call(np.arctan2, 0, plain(z))
+    return call(np.multiply, turned, 180 / math.pi) if deg else turned
+
+
+@implements(np.real_if_close)
+def real_if_close(a: Any, tol: float = 100) -> Any:
+    return plain(a)
+
+
+@implements(np.isreal)
+def isreal(x: Any) -> Any:
+    return full(plain(x).shape, True, _dtypes.BOOL)
+
+
+@implements(np.iscomplex)
+def iscomplex(x: Any) -> Any:
+    return full(plain(x).shape, False, _dtypes.BOOL)
+
+
+@implements(np.array_equiv)
+def array_equiv(a1: Any, a2: Any) -> Any:
+    x, y = plain(a1), plain(a2)
+    try:
+        np.broadcast_shapes(x.shape, y.shape)
+    except ValueError:
+        return False
+    return all_(call(np.equal, x, y))
+
+
+@implements(np.common_type)
+def common_type(*arrays: Any) -> type:
+    return np.common_type(*[np.empty(0, plain(a).dtype) for a in arrays])
+
+
+@implements(np.can_cast)
+def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
+    return np.can_cast(from_.dtype if is_array(from_) else from_, to.dtype if is_array(to) else to, casting)
+
+
+@implements(np.min_scalar_type)
+def min_scalar_type(a: Any, /) -> np.dtype[Any]:
+    """The dtype itself, but for arrays without axes, whose value decides and has to be known."""
+    x = plain(a)
+    return x.dtype if x.ndim else np.min_scalar_type(np.asarray(x))
+
+
+@implements(np.apply_over_axes)
+def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
+    x = plain(a)
+    for axis in shape_of(axes):
+        place = axis + x.ndim if axis < 0 else axis
+        result = func(x, place)
+        x = result if result.ndim == x.ndim else np.expand_dims(result, place)
+    return x
+
+
+#: more calls than this would make a program that is mostly waited for
+_MOST_CALLS = 1024
+
+
+@implements(np.apply_along_axis)
+def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
+    """The function is called for every row, as NumPy calls it."""
+    x = plain(arr)
+    place = axis_of(x, axis)
+    rest = [n for i, n in enumerate(x.shape) if i != place]
+    count = math.prod(rest)
+    if count == 0:
+        fail(UserValueError, "Cannot apply_along_axis when any iteration dimensions are 0")
+    if count > _MOST_CALLS:
+        unsupported(
+            f"np.apply_along_axis with {count} calls", "write the function for all rows, with axis=-1"
+        )
+    rows = np.moveaxis(x, place, -1).reshape((count, x.shape[place]))
+    results = [plain(func1d(rows[i], *args, **kwargs)) for i in range(count)]
+    rank = results[0].ndim
+    joined = stack(results).reshape((*rest, *results[0].shape))
+    if rank == 0:
+        return joined
+    # The axes of the results stand where the row was.
+    order = [*range(place), *range(len(rest), len(rest) + rank), *range(place, len(rest))]
+    return joined.transpose(order)
+
+
+@implements(np.i0)
+def i0(x: Any) -> Any:
+    """exp(x) times a series of Chebyshev polynomials: in x up to 8, in 1 / x beyond."""
+    array = plain(x)
+    array = array if _dtypes.is_float(array.dtype) else convert(array, _dtypes.FLOAT64)
+    size = call(np.absolute, array)
+    small, large = _bessel_series()
+    near = _chebyshev(size / 2.0 - 2.0, small)
+    safe = where(call(np.less_equal, size, 8.0), 8.0, size)
+    far = _chebyshev(32.0 / safe - 2.0, large) / call(np.sqrt, safe)
+    return call(np.exp, size) * select(call(np.less_equal, size, 8.0), near, far)
+
+
+_series: list[Any] = []
+
+
+def _bessel_series() -> list[Any]:
+    """Coefficients for exp(-x) I0(x), and for the same times sqrt(x), found from I0 at the points of Chebyshev."""
+    if not _series:
+        fit = np.polynomial.chebyshev.chebinterpolate
+
+        def scaled(x: Any) -> Any:
+            return np.i0(x) * np.exp(-x)
+
+        def beyond(t: Any) -> Any:
+            inverse = (2.0 * t + 2.0) / 32.0
+            x = 1 / np.maximum(inverse, 1 / 600)
+            # I0 itself overflows beyond; there, this is its expansion in 1 / x.
+            series = np.polyval([11025 / 98304, 225 / 3072, 9 / 128, 1 / 8, 1], inverse)
+            return np.where(x < 600, scaled(x) * np.sqrt(x), series / math.sqrt(2 * math.pi))
+
+        _series.extend([fit(lambda t: scaled(4.0 * t + 4.0), 32), fit(beyond, 26)])
+    return _series
+
+
+def _chebyshev(doubled: Any, coefficients: Any) -> Any:
+    """The sum of coefficients times Chebyshev polynomials of doubled / 2, by Clenshaw's recurrence."""
+    current = following = full(doubled.shape, 0, doubled.dtype)
+    for coefficient in coefficients[:0:-1].tolist():
+        current, following = doubled * current - following + coefficient, current
+    return doubled / 2.0 * current - following + float(coefficients[0])

@@ -1,0 +1,303 @@
+"""Functions that look elements up: in sorted arrays, in tables, among others."""
+
+# NumPy's functions take and give anything; the types are checked where they run.
+# mypy: no-warn-return-any
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import _dtypes
+from .._errors import UserTypeError, UserValueError, fail, unsupported
+from .._ops import (
+    apply,
+    as_array,
+    broadcast,
+    broadcast_shapes,
+    constant,
+    convert,
+    full,
+    iota,
+    reshape,
+    reverse,
+    select,
+)
+from .._registry import implements
+from .indexing import take
+from .joining import common_dtype, concatenate
+from .known import known, part, plain
+from .reductions import any_, sum_
+from .shapes import shape_of
+from .ufuncs import call
+
+#: In a sorted array as short as this, comparing with every element is faster than looking for the place.
+_FEW = 32
+
+
+def _before(x: Any, y: Any, or_equal: bool) -> Any:
+    """x < y (or x <= y) in the order of sorted arrays, which have NaN at the end."""
+    result = apply("le" if or_equal else "lt", x, y)
+    if not _dtypes.is_float(x.dtype):
+        return result
+    beyond = apply("is_nan", y)
+    if not or_equal:
+        beyond = apply("bit_and", beyond, apply("bit_not", apply("is_nan", x)))
+    return apply("bit_or", result, beyond)
+
+
+def _places(sorted_: Any, values: Any, or_equal: bool) -> Any:
+    """How many elements of a sorted array are before (or equal to) each value, which has the same dtype."""
+    count = sorted_.size
+    if count <= _FEW:
+        wide = reshape(values, [*values.shape, 1])
+        return sum_(_before(broadcast(sorted_, [*[1] * values.ndim, count]), wide, or_equal), -1)
+    place = full(values.shape, 0, _dtypes.INT64)
+    step = 1 << (count.bit_length() - 1)
+    while step:
+        # All before `place` are known to be before the value; are the next `step` too?
+        probe = place + (step - 1)
+        inside = apply("lt", probe, constant(count, _dtypes.INT64))
+        element = apply("gather", sorted_, probe, axis=0, mode="clamp")
+        further = apply("bit_and", inside, _before(element, values, or_equal))
+        place = select(further, place + step, place)
+        step //= 2
+    return place
+
+
+@implements(np.searchsorted)
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+    x, values = plain(a), plain(v)
+    if x.ndim != 1:
+        fail(UserValueError, f"np.searchsorted: {x._type_text} must have one axis")
+    if side not in ("left", "right", "l", "r"):
+        fail(UserValueError, f"search side must be one of 'left' or 'right' (got {side!r})")
+    if sorter is not None:
+        x = take(x, sorter)
+    dtype = np.result_type(x.dtype, values.dtype)
+    return _places(convert(x, dtype), convert(values, dtype), side.startswith("r"))
+
+
+@implements(np.digitize)
+def digitize(x: Any, bins: Any, right: bool = False) -> Any:
+    """Rising or falling edges. Where they are computed, their ends tell which."""
+    edges = plain(bins)
+    if edges.ndim != 1:
+        fail(UserValueError, f"np.digitize: bins of {edges._type_text} must have one axis")
+    side = "left" if right else "right"
+    elements = known(bins)
+    if elements is not None:
+        if (elements[:-1] <= elements[1:]).all():
+            return searchsorted(edges, x, side)
+        if not (elements[:-1] >= elements[1:]).all():
+            fail(UserValueError, "bins must be monotonically increasing or decreasing")
+        return edges.size - searchsorted(reverse(edges, [0]), x, side)
+    rising = searchsorted(edges, x, side)
+    if edges.size < 2:
+        return rising
+    falling = edges.size - searchsorted(reverse(edges, [0]), x, side)
+    return select(call(np.less_equal, edges[0], edges[-1]), rising, falling)
+
+
+@implements(np.interp)
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+    at, points, values = (convert(plain(one), _dtypes.FLOAT64) for one in (x, xp, fp))
+    if points.ndim != 1 or values.ndim != 1:
+        fail(UserValueError, "Data points must be 1-D sequences")
+    if points.size == 0:
+        fail(UserValueError, "array of sample points is empty")
+    if points.size != values.size:
+        fail(UserValueError, "fp and xp are not of the same length.")
+    if period is not None:
+        at, points, values = _in_one_period(at, xp, values, period)
+        left = right = None
+    count = points.size
+    low, high = (
+        edge if given is None else convert(as_array(given), _dtypes.FLOAT64)
+        for given, edge in ((left, values[0]), (right, values[-1]))
+    )
+    below, above = apply("lt", at, points[0]), apply("gt", at, points[-1])
+    inner = values[0] if count == 1 else _between(at, points, values)
+    result = select(below, low, select(above, high, inner))
+    return select(apply("is_nan", at), at, result)
+
+
+def _between(at: Any, points: Any, values: Any) -> Any:
+    """On the line from the point at or before to the next one, in NumPy's order of operations."""
+    last = constant(points.size - 1, _dtypes.INT64)
+    place = _places(points, at, True) - 1
+
+    def lookup(table: Any, index: Any) -> Any:
+        return apply("gather", table, index, axis=0, mode="clamp")
+
+    x0, x1 = lookup(points, place), lookup(points, place + 1)
+    y0, y1 = lookup(values, place), lookup(values, place + 1)
+    slope = (y1 - y0) / (x1 - x0)
+    result = slope * (at - x0) + y0
+    # From the other end where infinities have met; and a flat line is flat, however long.
+    result = select(apply("is_nan", result), slope * (at - x1) + y1, result)
+    flat = apply("bit_and", apply("is_nan", result), apply("eq", y0, y1))
+    result = select(flat, y0, result)
+    exact = apply("bit_or", apply("eq", at, x0), apply("eq", place, last))
+    return select(exact, y0, result)
+
+
+def _in_one_period(at: Any, xp: Any, values: Any, period: Any) -> tuple[Any, Any, Any]:
+    if period == 0:
+        fail(UserValueError, "period must be a non-zero value")
+    period = abs(period)
+    elements = known(xp)
+    if elements is None:
+        unsupported("np.interp with period= and points that are computed", "sort the points outside")
+    wrapped = np.asarray(elements, np.float64) % period
+    order = np.argsort(wrapped)
+    wrapped, values = wrapped[order], take(values, order)
+    points = np.concatenate([wrapped[-1:] - period, wrapped, wrapped[:1] + period])
+    values = concatenate([part(values, 0, -1, None), values, part(values, 0, 0, 1)])
+    return call(np.remainder, at, period), as_array(points), values
+
+
+@implements(np.isin)
+def isin(
+    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
+) -> Any:
+    if kind not in (None, "sort", "table"):
+        fail(UserValueError, f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.")
+    x, tests = plain(element), plain(test_elements)
+    elements = known(test_elements)
+    if elements is not None and elements.size > _FEW:
+        found = _is_among(x, np.unique(elements))
+    else:
+        wide = reshape(x, [*x.shape, 1])
+        found = any_(call(np.equal, wide, reshape(tests, [tests.size])), -1)
+    return apply("bit_not", found) if invert else found
+
+
+def _is_among(x: Any, sorted_: np.ndarray) -> Any:
+    dtype = np.result_type(x.dtype, sorted_.dtype)
+    table, values = as_array(sorted_.astype(dtype)), convert(x, dtype)
+    place = _places(table, values, False)
+    return apply("eq", apply("gather", table, place, axis=0, mode="clamp"), values)
+
+
+@implements(np.choose)
+def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
+    index = plain(a)
+    if index.dtype.kind not in "biu":
+        fail(UserTypeError, f"np.choose: indices of {index._type_text} must be integers")
+    if mode not in ("raise", "wrap", "clip"):
+        fail(UserValueError, f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+    listed = [plain(choice) for choice in choices]
+    if not listed:
+        fail(UserValueError, "np.choose: there is nothing to choose from")
+    shape = broadcast_shapes("np.choose", [index.shape, *[one.shape for one in listed]])
+    dtype = common_dtype(listed)
+    table = concatenate([reshape(broadcast(convert(one, dtype), shape), [_size(shape)]) for one in listed])
+    count, size = len(listed), _size(shape)
+    elements = known(a)
+    if mode == "raise" and elements is not None and ((elements < 0) | (elements >= count)).any():
+        fail(UserValueError, "invalid entry in choice array")
+    index = convert(index, _dtypes.INT64)
+    end = constant(count, _dtypes.INT64)
+    if mode == "wrap":
+        index = apply("mod", index, end)
+    elif mode == "clip":
+        index = call(np.minimum, call(np.maximum, index, 0), count - 1)
+    within = reshape(iota([size], 0, _dtypes.INT64), shape)
+    place = broadcast(index, shape) * size + within
+    if mode == "raise":
+        # A place outside of the table fails when the program runs.
+        place = select(apply("lt", index, constant(0, _dtypes.INT64)), constant(-1, _dtypes.INT64), place)
+    return apply("gather", table, place, axis=0, mode="check" if mode == "raise" else "clamp")
+
+
+def _size(shape: tuple[int, ...]) -> int:
+    return int(np.prod(shape, dtype=np.int64))
+
+
+@implements(np.piecewise)
+def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
+    """Functions are called with all elements; the conditions decide which results are kept."""
+    array = plain(x)
+    if np.isscalar(condlist) or (plain(condlist[0]).ndim == 0 and array.ndim):
+        condlist = [condlist]
+    conditions = [convert(plain(one), _dtypes.BOOL) for one in condlist]
+    if len(funclist) == len(conditions) + 1:
+        some = any_(
+            concatenate([reshape(broadcast(c, array.shape), [1, *array.shape]) for c in conditions]), 0
+        )
+        conditions.append(apply("bit_not", some))
+    elif len(funclist) != len(conditions):
+        fail(
+            UserValueError,
+            f"with {len(conditions)} condition(s), either {len(conditions)} or {len(conditions) + 1} functions are "
+            "expected",
+        )
+    result = broadcast(constant(0, array.dtype), array.shape)
+    for condition, function in zip(conditions, funclist, strict=True):
+        value = function(array, *args, **kw) if callable(function) else function
+        result = select(condition, convert(as_array(value), array.dtype), result)
+    return result
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Places in arrays of a known shape
+
+
+def _inside(index: Any, extent: int) -> Any:
+    """The index, when it is in range: another one fails, here or when the program runs."""
+    elements = known(index)
+    if elements is not None:
+        if ((elements < 0) | (elements >= extent)).any():
+            fail(UserValueError, f"an index is out of bounds for an array of {extent} elements")
+        return index
+    places = iota([extent], 0, _dtypes.INT64)
+    return apply("gather", places, index, axis=0, mode="check")
+
+
+def _integers(what: str, value: Any) -> Any:
+    x = plain(value)
+    if not _dtypes.is_integer(x.dtype):
+        fail(UserTypeError, f"{what}: indices of {x._type_text} must be integers")
+    return convert(x, _dtypes.INT64)
+
+
+def _ordered(what: str, extents: list[int], order: str) -> list[int]:
+    """The axes from the one in which neighbours are next to each other."""
+    if order not in ("C", "F"):
+        fail(UserValueError, f"{what}: only 'C' or 'F' order is permitted")
+    return list(range(len(extents)))[:: -1 if order == "C" else 1]
+
+
+@implements(np.unravel_index)
+def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
+    extents = shape_of(shape)
+    rest = _inside(_integers("np.unravel_index", indices), _size(tuple(extents)))
+    found: dict[int, Any] = {}
+    for axis in _ordered("np.unravel_index", extents, order):
+        found[axis] = call(np.remainder, rest, extents[axis])
+        rest = call(np.floor_divide, rest, extents[axis])
+    return tuple(found[axis] for axis in range(len(extents)))
+
+
+@implements(np.ravel_multi_index)
+def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
+    extents = shape_of(dims)
+    parts = [_integers("np.ravel_multi_index", one) for one in multi_index]
+    if len(parts) != len(extents):
+        fail(UserValueError, f"parameter multi_index must be a sequence of length {len(extents)}")
+    modes = [mode] * len(extents) if isinstance(mode, str) else list(mode)
+    place: Any = 0
+    stride = 1
+    for axis in _ordered("np.ravel_multi_index", extents, order):
+        index, extent = parts[axis], extents[axis]
+        if modes[axis] == "wrap":
+            index = call(np.remainder, index, extent)
+        elif modes[axis] == "clip":
+            index = call(np.minimum, call(np.maximum, index, 0), extent - 1)
+        else:
+            index = _inside(index, extent)
+        place = call(np.add, place, call(np.multiply, index, stride))
+        stride *= extent
+    return place
