@@ -101,6 +101,21 @@ def flat_views_and_copies(a):
     return b, c, d, e, f[0], g[0]
 
 
+def parts(a):
+    first, second = np.split(a, 2)
+    first[...] = 7
+    m = a.reshape(2, -1)
+    d, e = np.diagonal(m), np.diag(m)
+    left, right = np.hsplit(m[:, :4], 2)
+    right += 1
+    r = np.rollaxis(m, 1)
+    r[0] = 3
+    m[1, 1] = 60
+    u, v = np.unstack(m)
+    v *= 2
+    return a, second, d, e, left, right, r, u
+
+
 def the_same_object(a):
     x = a
     x *= 2
@@ -185,6 +200,7 @@ def columns(a):
         through_a_reshape,
         a_copy_has_memory_of_its_own,
         flat_views_and_copies,
+        parts,
         the_same_object,
         numbers_have_no_memory,
         an_element_with_memory,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtypes
+from .. import _dtypes, _sharing
 from .._errors import UserIndexError, UserTypeError, UserValueError, fail, unsupported
 from .._ops import as_array, broadcast, constant, convert, is_array, reshape, slice_axis
 from .._registry import implements
@@ -94,6 +94,7 @@ def resize(a: Any, new_shape: Any) -> Any:
 
 
 @implements(np.rollaxis)
+@_sharing.shares
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     x = plain(a)
     place = axis_of(x, axis)

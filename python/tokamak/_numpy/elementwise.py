@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtypes
+from .. import _dtypes, _sharing
 from .._errors import UserOverflowError, UserTypeError, UserValueError, fail, unsupported
 from .._ops import (
     apply,
@@ -150,6 +150,7 @@ def isneginf(x: Any) -> Any:
 
 
 @implements(np.real)
+@_sharing.shares
 def real(val: Any) -> Any:
     return as_array(val)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtypes
+from .. import _dtypes, _sharing
 from .._errors import UserValueError, fail
 from .._ops import apply, as_array, convert, is_number, reshape, slice_axis
 from .._registry import implements
@@ -91,6 +91,7 @@ def append(arr: Any, values: Any, axis: Any = None) -> Any:
 
 
 @implements(np.array_split)
+@_sharing.shares
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     x = as_array(ary)
     place = axis_of(x, axis)
@@ -109,6 +110,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
 
 
 @implements(np.split)
+@_sharing.shares
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     x = as_array(ary)
     if np.ndim(indices_or_sections) == 0 and x.shape[axis_of(x, axis)] % operator.index(indices_or_sections):
@@ -124,24 +126,28 @@ def _needs_axes(name: str, x: Any, count: int) -> None:
 
 
 @implements(np.hsplit)
+@_sharing.shares
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     _needs_axes("hsplit", ary, 1)
     return split(ary, indices_or_sections, 0 if as_array(ary).ndim == 1 else 1)
 
 
 @implements(np.vsplit)
+@_sharing.shares
 def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     _needs_axes("vsplit", ary, 2)
     return split(ary, indices_or_sections, 0)
 
 
 @implements(np.dsplit)
+@_sharing.shares
 def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     _needs_axes("dsplit", ary, 3)
     return split(ary, indices_or_sections, 2)
 
 
 @implements(np.unstack)
+@_sharing.shares
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     array = as_array(x)
     place = axis_of(array, axis)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtypes
+from .. import _dtypes, _sharing
 from .._errors import UserTypeError, UserValueError, fail, make, unsupported, user_line
 from .._ops import apply, broadcast, broadcast_shapes, constant, convert, iota, reshape, select, slice_axis
 from .._registry import implements
@@ -27,8 +27,19 @@ from .ufuncs import call
 
 
 @implements(np.diagonal)
+@_sharing.shares
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """A view that cannot be written to, as in NumPy."""
+
+    def forward(parent: Any) -> Any:
+        return _sharing.fresh(_diagonal(parent, offset, axis1, axis2))
+
     x = plain(a)
+    made = forward(x)
+    return _sharing.view(x, made, lambda: _sharing.dense_strides(made.shape), forward, None)
+
+
+def _diagonal(x: Any, offset: int, axis1: int, axis2: int) -> Any:
     if x.ndim < 2:
         fail(UserValueError, "diag requires an array of at least two dimensions")
     first, second = axis_of(x, axis1), axis_of(x, axis2)
