@@ -11,13 +11,10 @@ machine left out, unless there are no others.
 from __future__ import annotations
 
 import argparse
-import ctypes
 import json
-import mmap
 import os
 import shutil
 import sys
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -31,6 +28,8 @@ import ml_dtypes
 import numpy as np
 import tokamak as tk
 from demo import Column, bold, dim, green, machine, ms_text, paint, print_table
+from peak import Peak
+from turns import rest, turn
 
 BF16 = ml_dtypes.bfloat16
 
@@ -306,8 +305,6 @@ WORKLOADS = [
 # Measuring.
 
 FLOAT64_SLACK = {np.float32: 2e-5, np.float64: 1e-12, BF16: 2e-2}  # of the largest magnitude
-REST = 0.03  # seconds before a turn, at least
-TURN = 0.03  # seconds that a turn lasts at least
 TOO_LONG = 1.0  # seconds of a call that is timed once
 
 
@@ -343,43 +340,6 @@ def check(workload: Workload, contestant: str, got: Any, want: np.ndarray) -> No
     error = float(np.abs(got.astype(np.float64) - want).max() / np.abs(want).max())
     if not error <= FLOAT64_SLACK[workload.dtype]:
         raise WrongAnswerError(f"{workload.name}: {contestant} is off by {error:.2e} of the largest element")
-
-
-def busy_seconds() -> float:
-    """What all processors have worked so far, for anybody; 0 where that is not known."""
-    try:
-        user, nice, system, _, _, *others = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
-    except (OSError, ValueError):
-        return 0
-    return sum(map(int, (user, nice, system, *others))) / os.sysconf("SC_CLK_TCK")
-
-
-def is_little(used: float, elapsed: float) -> bool:
-    """Of what the processors could do in that time; two ticks of the clock may be an error of counting."""
-    return used <= max(2 / os.sysconf("SC_CLK_TCK"), 0.1 * elapsed * (os.cpu_count() or 1))
-
-
-def rest(until: float) -> None:
-    """Waits for a moment in which the machine is idle, but not for ever."""
-    while True:
-        before = busy_seconds()
-        time.sleep(REST)
-        if is_little(busy_seconds() - before, REST) or time.perf_counter() >= until:
-            return
-
-
-def turn(call: Callable[[], Any]) -> tuple[float, bool]:
-    """Seconds of a call, over as many as a turn takes, and whether other processes were at work."""
-    call()
-    busy, own = busy_seconds(), time.process_time()
-    count = 0
-    start = now = time.perf_counter()
-    while now - start < TURN:
-        call()
-        count += 1
-        now = time.perf_counter()
-    others = (busy_seconds() - busy) - (time.process_time() - own)
-    return (now - start) / count, not is_little(others, now - start)
 
 
 def measure(workload: Workload, everyone: list[Contestant], seconds: float, patience: float) -> Result:
@@ -434,55 +394,6 @@ def measure(workload: Workload, everyone: list[Contestant], seconds: float, pati
     result.best_peer = min((name for name in best if name != "tokamak"), key=best.__getitem__)
     result.faster = best[result.best_peer] / best["tokamak"]
     return result
-
-
-def fma_code() -> bytes:
-    """A loop of 12 independent fused multiply-adds of 8 floats, as a C function of the number of rounds."""
-    vzeroall, vzeroupper, ret = b"\xc5\xfc\x77", b"\xc5\xf8\x77", b"\xc3"
-    body = b""
-    for register in range(12):  # vfmadd231ps ymm<register>, ymm14, ymm15
-        second = 0x42 | (0x80 if register < 8 else 0)
-        body += bytes([0xC4, second, 0x0D, 0xB8, 0xC7 | (register % 8) << 3])
-    body += b"\x48\xff\xcf"  # dec rdi
-    jump = b"\x0f\x85" + (-(len(body) + 6)).to_bytes(4, "little", signed=True)  # jnz to the beginning
-    return vzeroall + body + jump + vzeroupper + ret
-
-
-class Peak:
-    """What fused multiply-adds in registers reach on all threads at once: the best of samples taken between
-    the programs. Empty where other instructions would be faster, or memory may not hold code."""
-
-    def __init__(self, about: dict[str, Any]) -> None:
-        self.threads = about["threads"]
-        self.gflops: dict[str, float] = {}
-        self.loop: Callable[[int], None] | None = None
-        if about["vectors"] not in ("AVX2", "x86-64-v3") or not sys.platform.startswith("linux"):
-            return
-        try:
-            memory = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
-        except OSError:
-            return
-        memory.write(fma_code())
-        address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-        self.memory = memory  # lives as long as the function
-        self.loop = ctypes.CFUNCTYPE(None, ctypes.c_int64)(address)
-
-    def sample(self) -> None:
-        if self.loop is None:
-            return
-        rounds = 1_000_000
-        rest(time.perf_counter() + 1)
-        for _ in range(10):
-            workers = [threading.Thread(target=self.loop, args=(rounds,)) for _ in range(self.threads - 1)]
-            start = time.perf_counter()
-            for worker in workers:
-                worker.start()
-            self.loop(rounds)
-            for worker in workers:
-                worker.join()
-            done = self.threads * rounds * 12 * 8 * 2 / (time.perf_counter() - start) / 1e9
-            self.gflops["float32"] = max(done, self.gflops.get("float32", 0))
-        self.gflops["float64"] = self.gflops["float32"] / 2
 
 
 # Printing.

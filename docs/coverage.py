@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import tokamak  # noqa: F401 - fills the table
-from tokamak._numpy import contractions, while_tracing
+from tokamak._numpy import contractions
 from tokamak._registry import EAGER_ONLY, TABLE
 
 PAGE = Path(__file__).parent / "numpy.md"
@@ -43,20 +43,14 @@ def functions(namespace: Any) -> Iterator[tuple[str, Any]]:
     """Those that may be given an Array: ufuncs, and functions that NumPy lets others implement."""
     for name in sorted(dir(namespace)):
         value = getattr(namespace, name)
-        if name.startswith("_") or isinstance(value, type):
+        if name.startswith("_") or isinstance(value, type) or not callable(value) or name in NOT_COMPUTATION:
             continue
-        if name in NOT_COMPUTATION:
-            continue
-        if (
-            isinstance(value, np.ufunc)
-            or hasattr(value, "_implementation")
-            or name in while_tracing._REPLACED
-        ):
+        if isinstance(value, np.ufunc) or hasattr(value, "_implementation") or value in TABLE:
             yield name, value
 
 
-def kind_of(name: str, function: Any) -> str:
-    if function in TABLE or function in contractions._GUFUNCS or name in while_tracing._REPLACED:
+def kind_of(function: Any) -> str:
+    if function in TABLE or function in contractions._GUFUNCS:
         return "compiled"
     return "outside only" if function in EAGER_ONLY else "not yet"
 
@@ -66,7 +60,7 @@ def page() -> str:
     for prefix, namespace in NAMESPACES.items():
         kinds: dict[str, list[str]] = {"compiled": [], "outside only": [], "not yet": []}
         for name, function in functions(namespace):
-            kinds[kind_of(name, function)].append(f"`{name}`")
+            kinds[kind_of(function)].append(f"`{name}`")
         parts.append(f"## {prefix}\n")
         for kind, names in kinds.items():
             if names:

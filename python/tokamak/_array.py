@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from . import _dtypes, _native, _ops, _sharing
-from ._errors import Unsupported, UserIndexError, UserTypeError, fail, make, unsupported, user_line
+from ._errors import Unsupported, UserIndexError, UserTypeError, fail, make, user_line
 from ._numpy import (
     contractions,
     creation,
@@ -120,6 +120,7 @@ class Array(_native.ArrayBase):
     """
 
     __slots__ = ("__weakref__", "_place")
+    _place: _sharing.Place
     __hash__ = None  # type: ignore[assignment]
     __array_priority__ = 1000
 

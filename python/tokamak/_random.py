@@ -10,7 +10,9 @@ from typing import Any
 
 from ._errors import Unsupported, fail
 
-State = list[tuple[Any, bytes]]
+State = (
+    list[tuple[Any, bytes]] | None
+)  # None: numpy.random, which NumPy loads when it is first asked for, is not there
 
 ADVICE = (
     "the numbers would be drawn once, while it is traced, and be the same in every call: draw them outside and pass them as an "
@@ -22,14 +24,18 @@ def states(function: Callable[..., Any]) -> State:
     """The state of NumPy's own generator, and of those that the function finds in its closure, its defaults or its globals."""
     random = sys.modules.get("numpy.random")
     if random is None:
-        return []
+        return None
     kinds = (random.Generator, random.RandomState)
     generators = [random.mtrand._rand, *(one for one in _reachable(function) if isinstance(one, kinds))]
     return [(one, _state_of(one)) for one in generators]
 
 
 def check_unchanged(name: str, before: State) -> None:
-    if any(_state_of(generator) != state for generator, state in before):
+    if before is None:
+        drawn = "numpy.random" in sys.modules
+    else:
+        drawn = any(_state_of(generator) != state for generator, state in before)
+    if drawn:
         fail(
             Unsupported,
             f"{name}: random numbers inside a jitted function are not supported: {ADVICE}",

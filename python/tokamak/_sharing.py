@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from . import _native
 from ._errors import UserValueError, fail
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ class Place:
         self.parent = parent
         self.forward = forward
         self.put_back = put_back  # (value of the parent, new value of this) -> new value of the parent
-        self.writeable = parent is None or parent.writeable
+        self.writeable: bool = parent is None or parent.writeable
 
     def read(self) -> Any:
         if self.parent is None:

@@ -151,15 +151,7 @@ class Chaining {
   /// Whether anything but the first operand of the product needs the value.
   bool reads_elsewhere(const FusedKernel& kernel, Value parameter) const {
     if (read_of_operand(kernel.body, *kernel.product, 1).array == parameter) return true;
-    const Graph& body = kernel.body;
-    std::vector<bool> needed(body.size(), false);
-    for (Value output : body.outputs()) needed[index_of(output)] = true;
-    for (size_t i = body.size(); i-- > 0;) {
-      const auto value = static_cast<Value>(i);
-      if (!needed[i] || value == *kernel.product) continue;
-      for (Value input : body[value].inputs) needed[index_of(input)] = true;
-    }
-    return needed[index_of(parameter)];
+    return needed_after_product(kernel)[index_of(parameter)];
   }
 
   /// Whether the operand is the whole array in its own order: batch, rows, then what is contracted.

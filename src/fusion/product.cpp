@@ -43,6 +43,18 @@ ProductShape product_shape(const Graph& graph, Value dot) {
           extent_of(lhs, axes.lhs_contract)};
 }
 
+std::vector<bool> needed_after_product(const FusedKernel& kernel) {
+  const Graph& body = kernel.body;
+  std::vector<bool> needed(body.size(), false);
+  for (Value output : body.outputs()) needed[index_of(output)] = true;
+  for (size_t i = body.size(); i-- > 0;) {
+    const auto value = static_cast<Value>(i);
+    if (!needed[i] || value == *kernel.product) continue;
+    for (Value input : body[value].inputs) needed[index_of(input)] = true;
+  }
+  return needed;
+}
+
 Epilogue epilogue_of(const FusedKernel& kernel) {
   const Graph& body = kernel.body;
   const Node& dot = body[*kernel.product];
@@ -56,14 +68,7 @@ Epilogue epilogue_of(const FusedKernel& kernel) {
   const DType summed = product_dtype(dot.type.dtype);
   epilogue.nothing_to_do = body.outputs() == std::vector<Value>{*kernel.product} && summed == dot.type.dtype;
 
-  // What the outputs need, stopping at the product.
-  std::vector<bool> needed(body.size(), false);
-  for (Value output : body.outputs()) needed[index_of(output)] = true;
-  for (size_t i = body.size(); i-- > 0;) {
-    const auto value = static_cast<Value>(i);
-    if (!needed[i] || value == *kernel.product) continue;
-    for (Value input : body[value].inputs) needed[index_of(input)] = true;
-  }
+  const std::vector<bool> needed = needed_after_product(kernel);
   std::unordered_map<uint32_t, Value> mapping;
   const ProductShape shape = product_shape(body, *kernel.product);
   const Value product =

@@ -56,6 +56,9 @@ struct ProductShape {
 };
 ProductShape product_shape(const Graph& graph, Value dot);
 
+/// By value of the body: whether the outputs need it other than through the product.
+std::vector<bool> needed_after_product(const FusedKernel& kernel);
+
 /// What a kernel does with its product: the same outputs, made from a first parameter that is the product,
 /// and from the inputs that it still needs.
 struct Epilogue {

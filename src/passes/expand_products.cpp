@@ -8,6 +8,11 @@
 namespace tokamak {
 namespace {
 
+Value converted(Graph& graph, Value value, DType dtype, const SourceLocation& where) {
+  if (graph.type_of(value).dtype == dtype) return value;
+  return graph.add(Op::convert, {value}, {{Attr::dtype, dtype}}, where);
+}
+
 /// Below this, in all three sizes, packing costs more than it saves, when there are many to do.
 constexpr int64_t kTiny = 16;
 constexpr int64_t kMany = 64;
@@ -59,7 +64,7 @@ class Expansion {
       sums = made_.add(is_bool ? Op::reduce_any : Op::reduce_sum, {products}, {{Attr::axes, summed}},
                        node_.where);
     }
-    return converted(sums, dtype);
+    return converted(made_, sums, dtype, node_.where);
   }
 
  private:
@@ -82,12 +87,7 @@ class Expansion {
         made_.add(Op::transpose, {operand}, {{Attr::permutation, std::move(permutation)}}, node_.where);
     const Value spread = made_.add(Op::reshape, {turned}, {{Attr::shape, std::move(shape)}}, node_.where);
     const bool narrow = node_.type.dtype == DType::f16 || node_.type.dtype == DType::bf16;
-    return converted(spread, narrow ? DType::f32 : node_.type.dtype);
-  }
-
-  Value converted(Value value, DType dtype) {
-    if (made_.type_of(value).dtype == dtype) return value;
-    return made_.add(Op::convert, {value}, {{Attr::dtype, dtype}}, node_.where);
+    return converted(made_, spread, narrow ? DType::f32 : node_.type.dtype, node_.where);
   }
 
   Graph& made_;
@@ -141,8 +141,8 @@ class Pieces {
     const int64_t whole = depth / kPiece * kPiece;
     const DType dtype = dot_.type.dtype;
     const bool narrow = dtype == DType::f16 || dtype == DType::bf16;
-    const Value left = converted(lhs, narrow ? DType::f32 : dtype);
-    const Value right = converted(rhs, narrow ? DType::f32 : dtype);
+    const Value left = converted(made_, lhs, narrow ? DType::f32 : dtype, dot_.where);
+    const Value right = converted(made_, rhs, narrow ? DType::f32 : dtype, dot_.where);
     Value sum = in_pieces(range(left, axes_.lhs_contract[0], 0, whole),
                           range(right, axes_.rhs_contract[0], 0, whole));
     if (whole < depth) {
@@ -152,7 +152,7 @@ class Pieces {
                                    dot_.attributes, dot_.where);
       sum = made_.add(Op::add, {sum, rest}, {}, dot_.where);
     }
-    return converted(sum, dtype);
+    return converted(made_, sum, dtype, dot_.where);
   }
 
  private:
@@ -192,11 +192,6 @@ class Pieces {
     return made_.add(Op::reduce_sum, {products}, {{Attr::axes, Ints{0}}}, dot_.where);
   }
 
-  Value converted(Value value, DType dtype) {
-    if (made_.type_of(value).dtype == dtype) return value;
-    return made_.add(Op::convert, {value}, {{Attr::dtype, dtype}}, dot_.where);
-  }
-
   Graph& made_;
   const Node& dot_;
   const DotAxes& axes_;
@@ -229,12 +224,7 @@ Value improved(GraphRewriter& rewriter, const Node& dot) {
 
 class Orientation {
  public:
-  explicit Orientation(const Graph& graph) : graph_(graph), readers_(graph.size(), 0) {
-    for (const Node& node : graph.nodes()) {
-      for (Value input : node.inputs) ++readers_[index_of(input)];
-    }
-    for (Value output : graph.outputs()) ++readers_[index_of(output)];
-  }
+  explicit Orientation(const Graph& graph) : graph_(graph), readers_(count_uses(graph)) {}
 
   /// The dot that a transpose can become by taking its operands in the other order.
   const Node* swapped_dot(const Node& node) const {
@@ -247,7 +237,7 @@ class Orientation {
 
  private:
   const Graph& graph_;
-  std::vector<int> readers_;
+  std::vector<uint32_t> readers_;
 };
 
 }  // namespace

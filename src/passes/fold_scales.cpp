@@ -14,12 +14,7 @@ namespace {
 
 class ScaleFolding {
  public:
-  explicit ScaleFolding(const Graph& graph) : rewriter_(graph), graph_(graph), readers_(graph.size(), 0) {
-    for (const Node& node : graph.nodes()) {
-      for (Value input : node.inputs) ++readers_[index_of(input)];
-    }
-    for (Value output : graph.outputs()) ++readers_[index_of(output)];
-  }
+  explicit ScaleFolding(const Graph& graph) : rewriter_(graph), graph_(graph), readers_(count_uses(graph)) {}
 
   Graph run() {
     for (size_t i = 0; i < graph_.size(); ++i) {
@@ -151,7 +146,7 @@ class ScaleFolding {
 
   GraphRewriter rewriter_;
   const Graph& graph_;
-  std::vector<int> readers_;
+  std::vector<uint32_t> readers_;
 };
 
 }  // namespace

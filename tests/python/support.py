@@ -181,3 +181,28 @@ def small_array(rng, shape, dtype):
         info = np.iinfo(dtype)
         return rng.integers(info.min, info.max, shape, dtype, endpoint=True)
     return rng.standard_normal(shape).astype(dtype)
+
+
+def copied(a):
+    """A copy with the strides of the original."""
+    if a.ndim != 1:
+        return np.copy(a, order="K")
+    step = a.strides[0] // a.itemsize
+    copy = np.zeros(a.size * abs(step), a.dtype)[::step]
+    copy[...] = a
+    return copy
+
+
+def check_writes(function, *arguments):
+    """The jitted function gives what NumPy gives, and leaves the arguments as NumPy leaves them. Twice, for the cache."""
+    jitted = tk.jit(function)
+    for _ in range(2):
+        wanted_arguments = [copied(a) for a in arguments]
+        got_arguments = [copied(a) for a in arguments]
+        wanted = function(*wanted_arguments)
+        got = jitted(*got_arguments)
+        many = isinstance(wanted, tuple)
+        for one_got, one_wanted in zip(got if many else [got], wanted if many else [wanted], strict=True):
+            assert_same(np.asarray(one_got), np.asarray(one_wanted))
+        for one_got, one_wanted in zip(got_arguments, wanted_arguments, strict=True):
+            assert_same(one_got, one_wanted)

@@ -3,6 +3,7 @@
 import functools
 import gc
 import pickle
+import subprocess
 import sys
 import threading
 import time
@@ -458,3 +459,21 @@ def test_random_numbers_of_a_closure_are_refused():
     assert tk.jit(lambda x: x + 1 if rng else x)(np.zeros(3)).sum() == 3
     with pytest.raises(NotImplementedError, match="draw them outside"):
         tk.jit(lambda x: x + np.random.default_rng().random(3))(np.zeros(3))
+
+
+def test_a_call_loads_no_random_numbers():
+    """NumPy loads numpy.random when it is first asked for, which takes longer than compiling a small program. A function that
+    asks for it draws numbers."""
+    program = (
+        "import sys, numpy as np, tokamak as tk\n"
+        "tk.jit(lambda x: x + 1)(np.zeros(3))\n"
+        "assert 'numpy.random' not in sys.modules\n"
+        "try:\n"
+        "    tk.jit(lambda x: x + np.random.rand(3))(np.zeros(3))\n"
+        "except NotImplementedError as error:\n"
+        "    assert 'draw them outside' in str(error)\n"
+        "else:\n"
+        "    raise AssertionError('not refused')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr

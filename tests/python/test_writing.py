@@ -3,34 +3,8 @@
 import numpy as np
 import pytest
 import tokamak as tk
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from support import assert_same
 
-
-def copied(a):
-    """A copy with the strides of the original."""
-    if a.ndim != 1:
-        return np.copy(a, order="K")
-    step = a.strides[0] // a.itemsize
-    copy = np.zeros(a.size * abs(step), a.dtype)[::step]
-    copy[...] = a
-    return copy
-
-
-def check(function, *arguments):
-    """The jitted function gives what NumPy gives, and leaves the arguments as NumPy leaves them. Twice, for the cache."""
-    jitted = tk.jit(function)
-    for _ in range(2):
-        wanted_arguments = [copied(a) for a in arguments]
-        got_arguments = [copied(a) for a in arguments]
-        wanted = function(*wanted_arguments)
-        got = jitted(*got_arguments)
-        many = isinstance(wanted, tuple)
-        for one_got, one_wanted in zip(got if many else [got], wanted if many else [wanted], strict=True):
-            assert_same(np.asarray(one_got), np.asarray(one_wanted))
-        for one_got, one_wanted in zip(got_arguments, wanted_arguments, strict=True):
-            assert_same(one_got, one_wanted)
+from support import assert_same, check_writes, copied
 
 
 def add_to_the_middle(a, b):
@@ -217,7 +191,7 @@ def test_programs(function, layout):
         a = np.arange(40.0)[::4]
     if layout == "reversed":
         a = a[::-1]
-    check(function, a)
+    check_writes(function, a)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -227,11 +201,11 @@ def test_reshapes_of_arguments(order):
         a[0] = 100
         return b, c, d
 
-    check(f, np.asarray(np.arange(12.0).reshape(3, 4), order=order))
+    check_writes(f, np.asarray(np.arange(12.0).reshape(3, 4), order=order))
 
 
 def test_two_arguments():
-    check(add_to_the_middle, np.arange(10.0), np.ones(10))
+    check_writes(add_to_the_middle, np.arange(10.0), np.ones(10))
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -262,7 +236,7 @@ def test_game_of_life():
         board[...] = new
         return n
 
-    check(step, np.random.default_rng(2).integers(0, 2, (12, 17)))
+    check_writes(step, np.random.default_rng(2).integers(0, 2, (12, 17)))
 
 
 def test_kinds_of_values():
@@ -274,87 +248,7 @@ def test_kinds_of_values():
         return a
 
     for dtype in (np.int8, np.uint16, np.float32, np.bool_):
-        check(store, np.zeros(6, dtype), np.array([1.5, 0.0, 3.25]))
-
-
-def test_masks():
-    def store(a, row):
-        a[a[:, 0] > 3] = row
-        a[a < 1] = 0
-        return a
-
-    check(store, np.arange(12.0).reshape(4, 3), np.array([0.25, 0.5, 0.75]))
-    with pytest.raises(NotImplementedError, match=r"how many elements are true.*np\.where"):
-        tk.jit(lambda a: a.__setitem__(a > 1, np.ones(3)))(np.arange(5.0))
-    with pytest.raises(IndexError, match="mask of shape"):
-        tk.jit(lambda a: a.__setitem__(a[1:] > 1, 1))(np.arange(5.0))
-
-
-def test_elements_under_a_mask():
-    def work(a, b):
-        a[a > 5] += 1
-        big = b > 0.5
-        a[big] = np.sqrt(b[big]) * 2 + a[big]
-        b[big] *= -1
-        a[~big] -= 3
-        row = a[:, 0] > 4
-        a[row] *= b[0]
-        return a, b, a[big].sum(), np.mean(b[big]), (a[big] > 6).any(), a[big].std()
-
-    rng = np.random.default_rng(5)
-    wanted_arguments = rng.integers(0, 10, (5, 4)).astype(float), rng.random((5, 4))
-    got_arguments = [np.copy(a) for a in wanted_arguments]
-    wanted, got = work(*wanted_arguments), tk.jit(work)(*got_arguments)
-    for one, other in zip([*got, *got_arguments], [*wanted, *wanted_arguments], strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-12)
-
-
-def test_integers_under_a_mask():
-    def work(a, b):
-        divisible = b != 0
-        a[divisible] //= b[divisible]
-        a[a % 2 == 1] = -1
-        even = a % 2 == 0
-        a[even] = -a[even]
-        return a
-
-    check(work, np.arange(12).reshape(3, 4), np.arange(12).reshape(3, 4) % 3)
-
-
-@pytest.mark.parametrize(
-    "use",
-    [
-        lambda a, m: a[m] + a[~m],
-        lambda a, m: a[m] + np.ones(3),
-        lambda a, m: len(a[m]),
-        lambda a, m: a[m][0],
-        lambda a, m: a[m].shape,
-        lambda a, m: np.sort(a[m]),
-        lambda a, m: np.cumsum(a[m]),
-        lambda a, m: list(a[m]),
-        lambda a, m: np.add.reduce(a[m]),
-        lambda a, m: a[m],
-        lambda a, m: a.__setitem__(m, a[~m]),
-        lambda a, m: bool(a[m]),
-    ],
-)
-def test_what_needs_the_number_of_elements(use):
-    with pytest.raises(NotImplementedError, match=r"how many elements are true depends on values.*np\.where"):
-        tk.jit(lambda a: use(a, a > 1))(np.arange(5.0))
-
-
-def test_known_indices():
-    def store(a, v):
-        a[[0, 2, 0]] = v[:3, None]
-        a[:, [1, -1]] += 1
-        a[[0, 1], [2, 3]] = 7
-        a[np.array([True, False, True]), 1:3] = v[0]
-        a[1, [0, 3]] = [5, 6]
-        a[np.eye(3, 4, dtype=bool)] = 9
-        a[[], 0] = 1
-        return a
-
-    check(store, np.arange(12.0).reshape(3, 4), np.array([20.0, 21, 22]))
+        check_writes(store, np.zeros(6, dtype), np.array([1.5, 0.0, 3.25]))
 
 
 def test_arrays_of_ours():
@@ -484,126 +378,3 @@ def test_complex_numbers_and_lists_stay_numpys():
         return a + np.array([1, 2, 3])
 
     assert_same(tk.jit(f)(np.zeros(3)), np.array([1.0, 2, 3]))
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Random programs: the same instructions on NumPy's arrays and on traced ones
-
-VIEWS = {
-    "transpose": lambda x: x.T,
-    "ravel": lambda x: x.ravel(),
-    "reverse": lambda x: x[::-1],
-    "reverse all": lambda x: np.flip(x),
-    "every second": lambda x: x[::2],
-    "tail": lambda x: x[1:],
-    "inner": lambda x: x[..., 1:-1],
-    "backwards": lambda x: x[..., ::-2],
-    "new axis": lambda x: x[None],
-    "squeeze": lambda x: np.squeeze(x),
-    "split axis": lambda x: x.reshape(2, -1) if x.size % 2 == 0 else x.reshape(1, -1),
-    "first": lambda x: x[0],
-    "last column": lambda x: x[..., -1],
-    "swap": lambda x: np.swapaxes(x, 0, -1),
-    "flatten": lambda x: x.flatten(),
-    "flat view": lambda x: x.reshape(-1),
-    "copy": lambda x: x.copy(),
-    "positive": lambda x: +x,
-    "plus": lambda x: x + 1,
-    "itself": lambda x: x[...],
-}
-
-
-def write_number(env, i, j):
-    env[i][...] = j
-
-
-def write_part(env, i, j):
-    env[i][1:] = -j
-
-
-def write_backwards(env, i, j):
-    env[i][...] = env[i][::-1]
-
-
-def write_shifted(env, i, j):
-    env[i][1:] = env[i][:-1]
-
-
-def write_mask(env, i, j):
-    env[i][env[i] > j] = -1
-
-
-def add_number(env, i, j):
-    env[i] += j
-
-
-def add_part(env, i, j):
-    env[i][..., ::2] += 3
-
-
-def add_other(env, i, j):
-    other = env[j % len(env)]
-    if other.shape == env[i].shape:
-        env[i] += other
-
-
-def multiply_out(env, i, j):
-    np.multiply(env[i], 2, out=env[i])
-
-
-WRITES = [
-    write_number,
-    write_part,
-    write_backwards,
-    write_shifted,
-    write_mask,
-    add_number,
-    add_part,
-    add_other,
-    multiply_out,
-]
-
-
-def usable(x, function):
-    """Views of numbers and of arrays without elements along the first axis are NumPy's errors, not ours to compare."""
-    try:
-        made = function(x)
-    except (IndexError, ValueError, AttributeError):
-        return False
-    return isinstance(made, np.ndarray)
-
-
-@st.composite
-def programs(draw):
-    shape = draw(st.sampled_from([(6,), (4, 3), (2, 3, 4), (5,), (1, 4)]))
-    env = [np.arange(float(np.prod(shape))).reshape(shape)]
-    steps = []
-    for _ in range(draw(st.integers(2, 9))):
-        i = draw(st.integers(0, len(env) - 1))
-        if draw(st.booleans()):
-            name = draw(st.sampled_from(sorted(VIEWS)))
-            if env[i].ndim and usable(env[i], VIEWS[name]):
-                steps.append(("view", name, i, 0))
-                env.append(VIEWS[name](env[i]))
-        else:
-            write = draw(st.sampled_from(WRITES))
-            if env[i].ndim and env[i].shape[0]:
-                steps.append(("write", write, i, draw(st.integers(0, 7))))
-    return shape, steps
-
-
-@given(programs())
-@settings(max_examples=150, deadline=None)
-def test_random_programs(program):
-    shape, steps = program
-
-    def run(a):
-        env = [a]
-        for kind, what, i, j in steps:
-            if kind == "view":
-                env.append(VIEWS[what](env[i]))
-            else:
-                what(env, i, j)
-        return tuple(env)
-
-    check(run, np.arange(float(np.prod(shape))).reshape(shape))

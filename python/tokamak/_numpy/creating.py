@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtypes
-from .._errors import UserTypeError, UserValueError, fail, unsupported
+from .. import _dtypes, _sharing
+from .._errors import UserValueError, fail, unsupported
 from .._ops import apply, as_array, broadcast, check_shape, constant, convert, full, iota, is_array, select
 from .._registry import implements
 from .elementwise import where
@@ -50,15 +50,26 @@ def full_(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, d
     return _new(shape, fill_value, as_array(fill_value).dtype if dtype is None else dtype)
 
 
-@implements(np.array, np.asarray, np.asanyarray, np.ascontiguousarray)
-def asarray(a: Any, dtype: Any = None, **options: Any) -> Any:
-    for name in options:
-        if name not in ("copy", "order", "subok", "ndmin", "device"):
-            fail(UserTypeError, f"np.asarray takes no argument {name!r}")
+@implements(np.asarray, np.asanyarray)
+def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None, device: Any = None) -> Any:
     x = plain(a)
-    x = x if dtype is None else convert(x, _dtypes.check(dtype))
-    missing = options.get("ndmin", 0) - x.ndim
-    return x.reshape((1,) * missing + x.shape) if missing > 0 else x
+    made = x if dtype is None else convert(x, _dtypes.check(dtype))
+    return _sharing.owned(made, (x, a)) if copy else made
+
+
+@implements(np.array)
+def array(
+    object: Any, dtype: Any = None, *, copy: Any = True, order: str = "K", subok: bool = False, ndmin: int = 0
+) -> Any:
+    made = asarray(object, dtype, copy=copy)
+    missing = ndmin - made.ndim
+    return made.reshape((1,) * missing + made.shape) if missing > 0 else made
+
+
+@implements(np.ascontiguousarray)
+def ascontiguousarray(a: Any, dtype: Any = None) -> Any:
+    made = array(a, dtype, copy=None, ndmin=1)
+    return made if _sharing.is_contiguous(made) else _sharing.fresh(made)
 
 
 @implements(np.arange)

@@ -57,7 +57,7 @@ def _listed(key: Any) -> list[Any]:
 
 def expanded(x: Any, key: Any) -> list[Any]:
     """The key as a list with one item per axis (and newaxis where new ones are), each an int, slice, None or array."""
-    items = []
+    items: list[Any] = []
     for item in key if isinstance(key, tuple) else (key,):
         items += _items(x, item, sum(one is not None and one is not Ellipsis for one in items))
     used = sum(item is not None and item is not Ellipsis for item in items)

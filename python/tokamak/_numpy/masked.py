@@ -14,6 +14,7 @@ refused.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
@@ -21,7 +22,8 @@ import numpy as np
 from .._errors import Unsupported, UserIndexError, fail
 from .._native import ArrayBase
 from .._ops import as_array, broadcast, is_array, reshape
-from . import reductions, ufuncs
+from .._registry import TABLE
+from . import ufuncs
 
 _WHY = "because how many elements are true depends on values"
 _INSTEAD = "use np.where(mask, x, 0), or where= of a reduction"
@@ -36,6 +38,18 @@ def everywhere(mask: Any, x: Any) -> Any:
     if mask.ndim == 0 or tuple(mask.shape) != tuple(x.shape[: mask.ndim]):
         fail(UserIndexError, f"a boolean mask of shape {tuple(mask.shape)} does not fit {x._type_text}")
     return broadcast(reshape(mask, [*mask.shape, *[1] * (x.ndim - mask.ndim)]), x.shape)
+
+
+#: Those that take where=, and so can leave elements out.
+_REDUCTIONS = (np.sum, np.prod, np.mean, np.var, np.std, np.any, np.all)
+
+
+def _reduced(function: Callable[..., Any], elements: Masked) -> Any:
+    return TABLE[function](elements.values, where=everywhere(elements.mask, elements.values))
+
+
+def _reduction(function: Callable[..., Any]) -> Callable[[Masked], Any]:
+    return lambda elements: _reduced(function, elements)
 
 
 class Masked(np.lib.mixins.NDArrayOperatorsMixin):
@@ -88,10 +102,9 @@ class Masked(np.lib.mixins.NDArrayOperatorsMixin):
         return value
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        reduce = _REDUCTIONS.get(func)
-        if reduce is None or len(args) != 1 or args[0] is not self or kwargs:
+        if func not in _REDUCTIONS or len(args) != 1 or kwargs:
             refuse(f"np.{func.__name__} of x[mask]")
-        return getattr(self, reduce)()
+        return _reduced(func, self)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or not hasattr(np.ndarray, name):
@@ -122,42 +135,13 @@ class Masked(np.lib.mixins.NDArrayOperatorsMixin):
     def copy(self) -> Masked:
         return Masked(self.values, self.mask)
 
-    # -- Reductions of all
-
-    def _where(self) -> Any:
-        return everywhere(self.mask, self.values)
-
-    def sum(self) -> Any:
-        return reductions.sum_(self.values, where=self._where())
-
-    def prod(self) -> Any:
-        return reductions.prod(self.values, where=self._where())
-
-    def mean(self) -> Any:
-        return reductions.mean(self.values, where=self._where())
-
-    def var(self) -> Any:
-        return reductions.var(self.values, where=self._where())
-
-    def std(self) -> Any:
-        return reductions.std(self.values, where=self._where())
-
-    def any(self) -> Any:
-        return reductions.any_(self.values, where=self._where())
-
-    def all(self) -> Any:
-        return reductions.all_(self.values, where=self._where())
-
-
-_REDUCTIONS = {
-    np.sum: "sum",
-    np.prod: "prod",
-    np.mean: "mean",
-    np.var: "var",
-    np.std: "std",
-    np.any: "any",
-    np.all: "all",
-}
+    sum = _reduction(np.sum)
+    prod = _reduction(np.prod)
+    mean = _reduction(np.mean)
+    var = _reduction(np.var)
+    std = _reduction(np.std)
+    any = _reduction(np.any)
+    all = _reduction(np.all)
 
 
 def is_computed_mask(key: Any) -> bool:

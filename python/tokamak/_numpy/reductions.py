@@ -14,9 +14,10 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from .. import _dtypes
 from .._errors import Error, UserValueError, fail, make, user_line
-from .._ops import apply, as_array, broadcast, constant, convert, full, reshape, select, strong
+from .._ops import apply, as_array, broadcast, constant, convert, full, reshape, select
 from .._registry import implements
 from . import ufuncs
+from .known import plain
 
 DType = np.dtype[Any]
 
@@ -70,15 +71,10 @@ def _sum_dtype(x: Any, dtype: Any) -> DType:
     return _dtypes.UINT64 if x.dtype.kind == "u" else x.dtype
 
 
-def _strong(a: Any) -> Any:
-    x = as_array(a)
-    return x if x._weak is None else strong(x, x.dtype)
-
-
 def _fold(
     op: str, a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any, neutral: int
 ) -> Any:
-    x = _strong(a)
+    x = plain(a)
     x = convert(x, _sum_dtype(x, dtype))
     x = _masked(x, where, neutral)
     axes = axes_of(x, axis)
@@ -129,7 +125,7 @@ def _highest(dtype: DType) -> Any:
 
 
 def _extreme(name: str, a: Any, axis: Any, keepdims: bool, initial: Any, where: Any, dtype: Any) -> Any:
-    x = _strong(a)
+    x = plain(a)
     if dtype is not None:
         x = convert(x, _dtypes.check(dtype))
     axes = axes_of(x, axis)
@@ -178,7 +174,7 @@ def ptp(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def _truth(op: str, a: Any, axis: Any, keepdims: bool, where: Any) -> Any:
-    x = convert(_strong(a), _dtypes.BOOL)
+    x = convert(plain(a), _dtypes.BOOL)
     x = _masked(x, where, op == "reduce_all")
     axes = axes_of(x, axis)
     return _kept(x, apply(op, x, axes=axes), axes, keepdims)
@@ -200,7 +196,7 @@ def count_nonzero(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def _arg(op: str, a: Any, axis: Any, keepdims: bool) -> Any:
-    x = _strong(a)
+    x = plain(a)
     if axis is None:
         result = apply(op, reshape(x, [x.size]), axis=0)
         return reshape(result, [1] * x.ndim) if keepdims else result
@@ -259,7 +255,7 @@ def _mean_dtype(x: Any, dtype: Any) -> tuple[DType, DType]:
 
 @implements(np.mean)
 def mean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, where: Any = True) -> Any:
-    x = _strong(a)
+    x = plain(a)
     compute, result = _mean_dtype(x, dtype)
     axes = axes_of(x, axis)
     total = sum_(x, axes, compute, True, where=where)
@@ -278,7 +274,7 @@ def var(
     mean: Any = None,
     correction: Any = None,
 ) -> Any:
-    x = _strong(a)
+    x = plain(a)
     compute, result = _mean_dtype(x, dtype)
     axes = axes_of(x, axis)
     count = _count(x, axes, where)
@@ -305,7 +301,7 @@ def std(a: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _running(op: str, a: Any, axis: Any, dtype: DType | None) -> Any:
-    x = _strong(a)
+    x = plain(a)
     if dtype is not None:
         x = convert(x, dtype)
     if axis is None:

@@ -23,39 +23,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtypes, _native, _random
+from .. import _native, _random
 from .._errors import unsupported
-from .._ops import _holds_array, as_array, broadcast, convert, full
-from .._sharing import fresh, is_contiguous, owned
-from .shapes import shape_of
-
-
-def _filled(value: Any) -> Callable[..., Any]:
-    def make(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Any:
-        return full(shape_of(shape), value, _dtypes.check(float if dtype is None else dtype))
-
-    return make
-
-
-def _full(
-    shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None
-) -> Any:
-    value = as_array(fill_value)
-    value = convert(value, value.dtype if dtype is None else _dtypes.check(dtype))
-    return owned(broadcast(value, shape_of(shape)), (value, fill_value))
-
-
-def _array(copies: bool) -> Callable[..., Any]:
-    def make(
-        a: Any, dtype: Any = None, *args: Any, copy: Any = copies, ndmin: int = 0, **options: Any
-    ) -> Any:
-        x = as_array(a)
-        made = x if dtype is None else convert(x, _dtypes.check(dtype))
-        if made.ndim < ndmin:
-            made = np.reshape(made, (1,) * (ndmin - made.ndim) + made.shape)
-        return owned(made, (x, a)) if copy else made
-
-    return make
+from .._ops import _holds_array, is_array
+from .._registry import TABLE
 
 
 def _of_our_dtype(place: int) -> Callable[..., bool]:
@@ -80,27 +51,21 @@ def _refuse_generator(seed: Any = None) -> None:
     unsupported("np.random.default_rng() inside a jitted function", _random.ADVICE)
 
 
-def _contiguous(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
-    made = _array(False)(a, dtype)
-    made = np.reshape(made, 1) if made.ndim == 0 else made
-    return made if is_contiguous(made) else fresh(made)
-
-
-#: name in NumPy -> (which arguments make it ours, what it does then)
-_REPLACED: dict[str, tuple[Callable[..., bool], Callable[..., Any]]] = {
-    "zeros": (_of_our_dtype(1), _filled(0)),
-    "empty": (_of_our_dtype(1), _filled(0)),
-    "ones": (_of_our_dtype(1), _filled(1)),
-    "full": (_of_our_dtype(2), _full),
-    "array": (_of_arrays, _array(True)),
-    "asarray": (_of_arrays, _array(False)),
-    "asanyarray": (_of_arrays, _array(False)),
-    "ascontiguousarray": (_of_arrays, _contiguous),
-    "random.default_rng": (_without_seed, _refuse_generator),
+#: module, name -> which arguments make it ours, and what is done then: by default, what is done for Arrays
+_REPLACED: dict[tuple[str, str], tuple[Callable[..., bool], Callable[..., Any] | None]] = {
+    ("numpy", "zeros"): (_of_our_dtype(1), None),
+    ("numpy", "empty"): (_of_our_dtype(1), None),
+    ("numpy", "ones"): (_of_our_dtype(1), None),
+    ("numpy", "full"): (_of_our_dtype(2), None),
+    ("numpy", "array"): (_of_arrays, None),
+    ("numpy", "asarray"): (_of_arrays, None),
+    ("numpy", "asanyarray"): (_of_arrays, None),
+    ("numpy", "ascontiguousarray"): (_of_arrays, None),
+    ("numpy.random", "default_rng"): (_without_seed, _refuse_generator),  # where it is loaded; see _random
 }
 _lock = threading.Lock()
 _traces = 0
-_originals: dict[str, Any] = {}
+_replaced_now: list[tuple[Any, str, Any]] = []  # module, name, what it was
 
 
 def _is_called_by(frame: Any, name: str) -> bool:
@@ -133,20 +98,18 @@ def _called_name(code: CodeType, offset: int) -> str | None:
     return max(names)[2] if names else None
 
 
-def _found(path: str) -> tuple[Any, str]:
-    module, _, name = path.rpartition(".")
-    return (getattr(np, module) if module else np), name
-
-
-def _replacement(path: str, original: Any) -> Any:
-    is_ours, make = _REPLACED[path]
-    name = path.rpartition(".")[2]
+def _replacement(module: str, name: str, original: Any) -> Any:
+    is_ours, make = _REPLACED[module, name]
+    make = make or TABLE[original]
 
     @functools.wraps(original)
     def replaced(*args: Any, **kwargs: Any) -> Any:
-        if not (_native.is_tracing() and _is_called_by(sys._getframe(1), name) and is_ours(*args, **kwargs)):
+        if not (_native.is_tracing() and _is_called_by(sys._getframe(1), name)):
             return original(*args, **kwargs)
-        return make(*args, **kwargs)
+        wanted = {key: value for key, value in kwargs.items() if key != "like"}
+        if is_array(kwargs.get("like")) or is_ours(*args, **wanted):
+            return make(*args, **wanted)
+        return original(*args, **kwargs)
 
     return replaced
 
@@ -158,16 +121,16 @@ def recording() -> Iterator[None]:
     with _lock:
         _traces += 1
         if _traces == 1:
-            for path in _REPLACED:
-                module, name = _found(path)
-                _originals[path] = getattr(module, name)
-                setattr(module, name, _replacement(path, _originals[path]))
+            for module_name, name in _REPLACED:
+                if (module := sys.modules.get(module_name)) is not None:
+                    original = getattr(module, name)
+                    _replaced_now.append((module, name, original))
+                    setattr(module, name, _replacement(module_name, name, original))
     try:
         yield
     finally:
         with _lock:
             _traces -= 1
             if _traces == 0:
-                for path, original in _originals.items():
-                    setattr(*_found(path), original)
-                _originals.clear()
+                while _replaced_now:
+                    setattr(*_replaced_now.pop())

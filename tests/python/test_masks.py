@@ -1,0 +1,87 @@
+"""Reading and writing elements under masks, and at indices that are known."""
+
+import numpy as np
+import pytest
+import tokamak as tk
+
+from support import check_writes
+
+
+def test_masks():
+    def store(a, row):
+        a[a[:, 0] > 3] = row
+        a[a < 1] = 0
+        return a
+
+    check_writes(store, np.arange(12.0).reshape(4, 3), np.array([0.25, 0.5, 0.75]))
+    with pytest.raises(NotImplementedError, match=r"how many elements are true.*np\.where"):
+        tk.jit(lambda a: a.__setitem__(a > 1, np.ones(3)))(np.arange(5.0))
+    with pytest.raises(IndexError, match="mask of shape"):
+        tk.jit(lambda a: a.__setitem__(a[1:] > 1, 1))(np.arange(5.0))
+
+
+def test_elements_under_a_mask():
+    def work(a, b):
+        a[a > 5] += 1
+        big = b > 0.5
+        a[big] = np.sqrt(b[big]) * 2 + a[big]
+        b[big] *= -1
+        a[~big] -= 3
+        row = a[:, 0] > 4
+        a[row] *= b[0]
+        return a, b, a[big].sum(), np.mean(b[big]), (a[big] > 6).any(), a[big].std()
+
+    rng = np.random.default_rng(5)
+    wanted_arguments = rng.integers(0, 10, (5, 4)).astype(float), rng.random((5, 4))
+    got_arguments = [np.copy(a) for a in wanted_arguments]
+    wanted, got = work(*wanted_arguments), tk.jit(work)(*got_arguments)
+    for one, other in zip([*got, *got_arguments], [*wanted, *wanted_arguments], strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+def test_integers_under_a_mask():
+    def work(a, b):
+        divisible = b != 0
+        a[divisible] //= b[divisible]
+        a[a % 2 == 1] = -1
+        even = a % 2 == 0
+        a[even] = -a[even]
+        return a
+
+    check_writes(work, np.arange(12).reshape(3, 4), np.arange(12).reshape(3, 4) % 3)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda a, m: a[m] + a[~m],
+        lambda a, m: a[m] + np.ones(3),
+        lambda a, m: len(a[m]),
+        lambda a, m: a[m][0],
+        lambda a, m: a[m].shape,
+        lambda a, m: np.sort(a[m]),
+        lambda a, m: np.cumsum(a[m]),
+        lambda a, m: list(a[m]),
+        lambda a, m: np.add.reduce(a[m]),
+        lambda a, m: a[m],
+        lambda a, m: a.__setitem__(m, a[~m]),
+        lambda a, m: bool(a[m]),
+    ],
+)
+def test_what_needs_the_number_of_elements(use):
+    with pytest.raises(NotImplementedError, match=r"how many elements are true depends on values.*np\.where"):
+        tk.jit(lambda a: use(a, a > 1))(np.arange(5.0))
+
+
+def test_known_indices():
+    def store(a, v):
+        a[[0, 2, 0]] = v[:3, None]
+        a[:, [1, -1]] += 1
+        a[[0, 1], [2, 3]] = 7
+        a[np.array([True, False, True]), 1:3] = v[0]
+        a[1, [0, 3]] = [5, 6]
+        a[np.eye(3, 4, dtype=bool)] = 9
+        a[[], 0] = 1
+        return a
+
+    check_writes(store, np.arange(12.0).reshape(3, 4), np.array([20.0, 21, 22]))
