@@ -11,7 +11,7 @@ JOBS ?= $(shell nproc)
 export PYTHON JOBS
 
 .DEFAULT_GOAL := help
-.PHONY: help setup system build demo test test-cpp test-lit test-python test-example install \
+.PHONY: help setup system build demo test test-cpp test-lit test-python test-example explore install \
         format lint lint-setup tidy clean distclean
 
 help: ## Show this list
@@ -48,6 +48,9 @@ test-lit: build ## Run the text IR tests
 
 test-python: build ## Run the Python tests
 	@scripts/run-tests.sh $(BUILD) $(VENV) python
+
+explore: build ## Run the Python tests with new random examples, eight times as many
+	@HYPOTHESIS_PROFILE=explore scripts/run-tests.sh $(BUILD) $(VENV) python
 
 test-example: build ## Build and run the find_package example
 	@scripts/run-tests.sh $(BUILD) $(VENV) example

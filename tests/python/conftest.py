@@ -1,11 +1,16 @@
 """Settings of all Python tests."""
 
+import os
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+# `make test` tries the same examples every time, so that what it says is about the change at hand; `make explore`
+# draws new ones, and what it finds becomes an @example.
 settings.register_profile(
     "tokamak",
+    derandomize=True,
     max_examples=25,
     deadline=None,  # the first call of every signature compiles
     suppress_health_check=[
@@ -15,7 +20,8 @@ settings.register_profile(
     ],
     print_blob=True,
 )
-settings.load_profile("tokamak")
+settings.register_profile("explore", parent=settings.get_profile("tokamak"), derandomize=False, max_examples=200)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "tokamak"))
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import tokamak as tk
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agreement import agree
@@ -53,6 +53,7 @@ def test_digitize(count, shape, dtype, right, falling, seed):
     special=st.booleans(),
     seed=seeds,
 )
+@example(count=1, shape=(4, 7), dtype=np.dtype(np.float16), ends=(None, None), special=False, seed=10059)
 def test_interp(count, shape, dtype, ends, special, seed):
     rng = np.random.default_rng(seed)
     xp = np.unique(random_array(rng, (count,), np.float64, -10, 10, special=False))

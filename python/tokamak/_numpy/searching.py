@@ -118,8 +118,9 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         for given, edge in ((left, values[0]), (right, values[-1]))
     )
     below, above = apply("lt", at, points[0]), apply("gt", at, points[-1])
-    inner = values[0] if count == 1 else _between(at, points, values)
-    result = select(below, low, select(above, high, inner))
+    if count == 1:  # NumPy compares with the only point: what is not a number is at it
+        return select(below, low, select(above, high, values[0]))
+    result = select(below, low, select(above, high, _between(at, points, values)))
     return select(apply("is_nan", at), at, result)
 
 
