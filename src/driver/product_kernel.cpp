@@ -19,6 +19,43 @@ Layout block_layout() {
   return {.dense = false, .axes = {Layout::Axis::zero, Layout::Axis::other, Layout::Axis::unit}};
 }
 
+/// Whether an operand is windows that slide over an array, in runs of multiples of `unit`: lines and what is
+/// contracted share an axis of it.
+bool are_windows(const OperandRead& read, int64_t unit) {
+  if (unit == 0 || read.lines.empty() || read.lines.back().extent % unit != 0) return false;
+  auto share = [](const OperandRead::Axis& line, const OperandRead::Axis& contracted) {
+    if (line.extent == 1 || contracted.extent == 1) return false;
+    for (size_t axis = 0; axis < line.coefficients.size(); ++axis)
+      if (line.coefficients[axis] == 1 && contracted.coefficients[axis] != 0) return true;
+    return false;
+  };
+  return std::any_of(read.lines.begin(), read.lines.end(), [&](const OperandRead::Axis& line) {
+    return std::any_of(read.contracted.begin(), read.contracted.end(),
+                       [&](const OperandRead::Axis& contracted) { return share(line, contracted); });
+  });
+}
+
+/// Whether the lines of an operand lie in memory as the loops of products take them: rows of elements that
+/// need no conversion.
+bool lies_in_rows(const CompiledOperand& operand, DType computed_in, const TensorType& type,
+                  const Layout& layout) {
+  const OperandRead& read = operand.read;
+  if (operand.dtype != computed_in || !read.bounds.empty()) return false;
+  auto moves = [](const OperandRead::Axis& axis) { return axis.extent != 1; };
+  const auto line_axes = std::count_if(read.lines.begin(), read.lines.end(), moves);
+  const auto along_k = std::find_if(read.contracted.begin(), read.contracted.end(), moves);
+  if (line_axes > 1 || along_k == read.contracted.end()) return false;
+  if (std::count_if(read.contracted.begin(), read.contracted.end(), moves) != 1) return false;
+  size_t unit = type.shape.size();  // the axis whose neighbours are neighbours in memory
+  for (size_t axis = 0; axis < type.shape.size(); ++axis) {
+    const bool is_unit = layout.dense ? type.shape[axis] != 1 : layout.axes[axis] == Layout::Axis::unit;
+    if (is_unit) unit = axis;
+  }
+  for (size_t axis = 0; axis < along_k->coefficients.size(); ++axis)
+    if (along_k->coefficients[axis] != (axis == unit ? 1 : 0)) return false;
+  return true;
+}
+
 class Compilation {
  public:
   Compilation(const FusedKernel& kernel, const std::vector<std::vector<Layout>>& layouts, bool fast_math,
@@ -37,7 +74,7 @@ class Compilation {
     for (size_t i = 0; i + 1 < stages.size(); ++i)
       add_feeder(*stages[i], layouts_[i],
                  stages[i + 1]->body.type_of(stages[i + 1]->body.parameters()[stages[i + 1]->fed]));
-    CompiledStage stage = product_stage(kernel_);
+    CompiledStage stage = product_stage(kernel_, layouts_.back());
     choose_blocks(stage);
     const Epilogue epilogue = epilogue_of(kernel_);
     if (!epilogue.nothing_to_do) add_code(stage, epilogue, layouts_.back(), true);
@@ -55,7 +92,7 @@ class Compilation {
   void add_feeder(const FusedKernel& feeder, const std::vector<Layout>& layouts, const TensorType& type) {
     CompiledStage stage;
     if (feeder.product) {
-      stage = product_stage(feeder);
+      stage = product_stage(feeder, layouts);
       add_code(stage, epilogue_of(feeder), layouts, false);
     } else {
       stage.columns = type.elements() / (shape_.batch * shape_.rows);
@@ -67,7 +104,7 @@ class Compilation {
     result_.stages.push_back(std::move(stage));
   }
 
-  CompiledStage product_stage(const FusedKernel& kernel) const {
+  CompiledStage product_stage(const FusedKernel& kernel, const std::vector<Layout>& layouts) const {
     const ProductShape shape = product_shape(kernel.body, *kernel.product);
     CompiledStage stage;
     stage.columns = shape.columns;
@@ -78,6 +115,9 @@ class Compilation {
     stage.rhs = operand(kernel, 1, shape.columns, shape.batch);
     stage.method =
         choose_product_method(product_type(stage.sums), shape.rows, shape.columns, shape.depth, cpu_);
+    stage.lhs.in_rows = !stage.lhs.is_fed && !stage.lhs.is_constant && stage.method->takes_rows() &&
+                        lies_in_rows(stage.lhs, stage.sums, kernel.body.type_of(stage.lhs.read.array),
+                                     layouts[stage.lhs.input]);
     return stage;
   }
 
@@ -108,6 +148,8 @@ class Compilation {
       choose_whole_rows(stage);
     } else if (stage.method->reads_in_place()) {
       choose_long_runs();
+    } else if (stage.lhs.in_rows && is_small(stage)) {
+      choose_columns(stage);
     } else {
       choose_tiles(stage);
     }
@@ -134,6 +176,23 @@ class Compilation {
     result_.block_rows = std::min(rows, round_up(shape_.rows, panel));
   }
 
+  /// Whether all rows of the first operand stay in the second cache.
+  bool is_small(const CompiledStage& stage) const {
+    return shape_.rows <= stage.method->rows_at_once() &&
+           shape_.depth * shape_.rows * static_cast<int64_t>(size_of(stage.sums)) <= cpu_.l2_bytes * 5 / 8;
+  }
+
+  /// All rows of the first operand, where they lie, by columns that are packed on the way: one run of the
+  /// threads does it all.
+  void choose_columns(const CompiledStage& stage) {
+    constexpr int64_t kFewColumns = 48;
+    const int64_t unit = stage.method->b_panel();
+    const int64_t threads = ThreadPool::instance().num_threads();
+    const int64_t fair = std::max<int64_t>(1, 2 * threads / std::gcd(2 * threads, shape_.batch));
+    const int64_t blocks = std::clamp<int64_t>(fair, 1, std::max<int64_t>(1, shape_.columns / kFewColumns));
+    result_.block_columns = std::min(round_up(parts_of(shape_.columns, blocks), unit), shape_.columns);
+  }
+
   /// Long runs of columns, which may be what lies together in memory.
   void choose_long_runs() {
     constexpr int64_t kUnit = 64;
@@ -144,8 +203,9 @@ class Compilation {
   }
 
   /// Many rows, so that packed columns are used often, and columns that stay in the last cache meanwhile.
-  /// Windows that few rows use are packed for the second. And blocks of one size, as many for each thread as
-  /// for the others.
+  /// Windows that few rows use are packed for the second; or not at all where they can be read while they
+  /// overlap, and then what is computed of them is to stay there. And blocks of one size, as many for each
+  /// thread as for the others.
   void choose_tiles(const CompiledStage& stage) {
     constexpr int64_t kMostRows = 516;
     constexpr int64_t kFewRows = 132;
@@ -154,9 +214,13 @@ class Compilation {
     const int64_t unit = stage.method->b_panel();
     const auto element = static_cast<int64_t>(size_of(stage.sums));
     const bool brief = shape_.rows <= stage.method->rows_at_once() && stage.rhs.read.contracted.size() > 1;
-    const int64_t column_bytes = brief ? cpu_.l2_bytes / 2 : int64_t{2} << 20;
-    const int64_t most_columns = std::clamp<int64_t>(
-        column_bytes / std::max<int64_t>(shape_.depth * element, 1), brief ? kFewColumns : 192, 1024);
+    const bool windows = are_windows(stage.rhs.read, stage.method->window_unit());
+    const int64_t column_elements =
+        windows ? std::min(shape_.rows, stage.method->rows_at_once()) : shape_.depth;
+    const int64_t column_bytes = windows ? cpu_.l2_bytes / 4 : brief ? cpu_.l2_bytes / 2 : int64_t{2} << 20;
+    const int64_t most_columns =
+        std::clamp<int64_t>(column_bytes / std::max<int64_t>(column_elements * element, 1),
+                            windows || brief ? kFewColumns : 192, 1024);
     int64_t row_blocks = std::max<int64_t>(1, parts_of(shape_.rows, round_down(kMostRows, panel)));
     int64_t column_blocks = std::max<int64_t>(1, parts_of(shape_.columns, round_down(most_columns, unit)));
     const int64_t most_row_blocks = std::max(row_blocks, parts_of(shape_.rows, kFewRows));
@@ -179,7 +243,9 @@ class Compilation {
 
   void decide_packing(CompiledStage& stage, int64_t block_columns) const {
     if (stage.method == nullptr || stage.method->reads_in_place()) return;
-    stage.lhs.ahead = !stage.lhs.is_fed && !is_packed_with_blocks(stage.lhs, block_columns >= stage.columns);
+    stage.lhs.in_rows = stage.lhs.in_rows && is_small(stage);
+    stage.lhs.ahead = !stage.lhs.is_fed && !stage.lhs.in_rows &&
+                      !is_packed_with_blocks(stage.lhs, block_columns >= stage.columns);
     stage.rhs.ahead = !is_packed_with_blocks(stage.rhs, result_.block_rows >= shape_.rows);
   }
 
@@ -221,9 +287,13 @@ class Compilation {
     if (stage.method != nullptr) {
       auto how = [&](const CompiledOperand& operand) {
         if (operand.is_fed) return "the rows made before";
+        if (operand.in_rows) return "read in its rows";
         if (stage.method->reads_in_place()) return "read in place";
         if (operand.is_constant) return "packed when compiled";
-        return operand.ahead ? "packed ahead" : "packed with each block";
+        if (operand.ahead) return "packed ahead";
+        if (&operand == &stage.rhs && are_windows(operand.read, stage.method->window_unit()))
+          return "windows read where they overlap";
+        return "packed with each block";
       };
       text += "product " + std::to_string(shape_.rows) + "x" + std::to_string(stage.depth) + " by " +
               std::to_string(stage.depth) + "x" + std::to_string(stage.columns);

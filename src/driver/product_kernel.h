@@ -22,6 +22,7 @@ struct CompiledOperand {
   int64_t lines;
   bool is_fed = false;  ///< it is the block of rows that the stage before makes
   bool is_constant = false;
+  bool in_rows = false;  ///< multiplied where it lies
   bool ahead = false;   ///< packed before the blocks run; a constant before the program ever runs
   int64_t copies = 1;   ///< of it packed: one for all of the batch when it does not change
 };

@@ -33,13 +33,19 @@ struct MultiplyTask {
   void* c;
   int64_t row_stride;     ///< bytes
   int64_t column_stride;  ///< bytes; anything but the size of an element goes through a buffer
-  /// Not null: B is not packed. Its columns, which fill panels, lie here next to each other. One panel after
-  /// the other is packed into `b_packed`, which is `b`, while its first tile is summed, for a block of k at a
-  /// time. There are rows for a whole tile, but no more than `row_block`, and the columns of C are not
-  /// strided.
+  /// Not null: B is not packed. Its columns, which fill panels, lie here next to each other. They are
+  /// packed, a few panels at a time, while a first tile is summed, for a block of k at a time. There are rows
+  /// for a whole tile, but no more than `row_block`, and the columns of C are not strided.
   const void* b_source = nullptr;
   int64_t b_source_step = 0;  ///< bytes from one step of k to the next
-  void* b_packed = nullptr;
+  void* b_packed = nullptr;   ///< room for four panels, or for all
+  /// Not null: B is windows, and A is packed. Step k of a column lies so many bytes from its start. Columns
+  /// whose starts are neighbours make up runs of `b_run` of them, which fill registers; column 0 is the one
+  /// at `b_first` of the first run.
+  const int32_t* b_steps = nullptr;
+  const int64_t* b_runs = nullptr;  ///< where each run starts, in bytes from `b`
+  int64_t b_run = 0;
+  int64_t b_first = 0;
 };
 
 /// Lines of a panel that lie at equal distances: lanes [first, first + count).
@@ -86,6 +92,8 @@ struct PackKernels {
                  unsigned char* packed);
   /// Runs of lines, parts of which may be missing.
   void (*copy_runs)(const RunTask& task, unsigned char* packed);
+  /// Neighbours that stay neighbours: they are converted.
+  void (*convert)(const unsigned char* data, int64_t count, unsigned char* to);
 };
 
 /// How elements lie in memory, as far as packing cares: b32 and b64 are integers of either sign.
@@ -105,6 +113,7 @@ struct VectorKernels {
 struct ProductKernels {
   int rows;
   int columns;
+  int lanes;  ///< of a register
   int element_bytes;
   int64_t slack;  ///< bytes behind a panel that packing may overwrite
   const char* name;

@@ -1,11 +1,13 @@
 #include "library/packed_method.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "library/kernels.h"
 #include "library/operand_view.h"
 #include "library/pack.h"
+#include "library/windows.h"
 #include "tokamak/errors.h"
 
 namespace tokamak {
@@ -38,7 +40,9 @@ int64_t k_block_for(int64_t k, const ProductKernels& kernels, const Cpu& cpu) {
 /// whose result is C transposed: lines of B are what few columns leave free.
 class PackedMethod final : public ProductMethod {
  public:
-  PackedMethod(ProductType type, const ProductKernels& kernels, int64_t k, const Cpu& cpu, bool swapped)
+  /// `rows` are those of what is computed.
+  PackedMethod(ProductType type, const ProductKernels& kernels, int64_t rows, int64_t k, const Cpu& cpu,
+               bool swapped)
       : type_(type),
         kernels_(kernels),
         k_(k),
@@ -47,7 +51,10 @@ class PackedMethod final : public ProductMethod {
         rows_{layout(kernels.rows)},
         columns_{layout(kernels.columns)} {
     const int64_t share = cpu.l2_bytes * 3 / 8;  // of A, and as much of C
-    row_block_ = whole_panels(share / (k_block_ * kernels.element_bytes), kernels.rows);
+    const int64_t row_bytes = k_block_ * kernels.element_bytes;
+    row_block_ = whole_panels(share / row_bytes, kernels.rows);
+    if (rows * row_bytes <= cpu.l2_bytes * 5 / 8)
+      row_block_ = round_up(std::max<int64_t>(rows, 1), kernels.rows);
     column_block_ = whole_panels(share / (row_block_ * kernels.element_bytes), kernels.columns);
   }
 
@@ -67,6 +74,13 @@ class PackedMethod final : public ProductMethod {
   }
 
   bool takes_rows() const override { return !swapped_; }
+  int64_t row_stride_of(const ProductOperand& a) const override {
+    if (swapped_ || a.dtype != dtype_of(type_)) return 0;
+    const OperandView view(a);
+    const bool is_rows = view.bounds == 0 && view.lines.count == 1 && view.contracted.count == 1 &&
+                         view.contracted.stride[0] == kernels_.element_bytes;
+    return is_rows ? view.lines.stride[0] : 0;
+  }
   void multiply(const void* a, const void* b, int64_t rows, int64_t columns, void* c, int64_t row_stride,
                 void* /*scratch*/) const override {
     run(task_for(a, 0, b, rows, columns, c, row_stride));
@@ -86,7 +100,7 @@ class PackedMethod final : public ProductMethod {
                         void* packed, int64_t rows, int64_t columns, void* c,
                         int64_t row_stride) const override {
     const int64_t whole = columns / kernels_.columns * kernels_.columns;
-    MultiplyTask task = task_for(a, a_row_stride, packed, rows, whole, c, row_stride);
+    MultiplyTask task = task_for(a, a_row_stride, nullptr, rows, whole, c, row_stride);
     const OperandView view(b);
     task.b_source = view.data + first * kernels_.element_bytes;
     task.b_source_step = view.contracted.count == 0 ? 0 : view.contracted.stride[0];
@@ -99,7 +113,32 @@ class PackedMethod final : public ProductMethod {
                  static_cast<std::byte*>(c) + whole * kernels_.element_bytes, row_stride));
   }
 
+  int64_t window_unit() const override { return swapped_ ? 0 : kernels_.lanes; }
+  int64_t window_bytes(const ProductOperand& b, int64_t columns) const override {
+    if (swapped_) return 0;
+    const OperandView view(b);
+    const Windows windows = windows_of(b, view);
+    if (!windows.slide() || windows.run() % window_unit() != 0) return 0;
+    const int64_t bytes = windows.bytes(columns);
+    return bytes > std::numeric_limits<int32_t>::max() ? 0 : bytes;  // steps are that wide
+  }
+  void pack_windows(const ProductOperand& b, int64_t first, int64_t columns, void* packed) const override {
+    const OperandView view(b);
+    windows_of(b, view).pack(first, columns, pack_kernels(b, columns_), packed);
+  }
+  void multiply_windows(const void* a, const ProductOperand& b, const void* packed, int64_t first,
+                        int64_t rows, int64_t columns, void* c, int64_t row_stride) const override {
+    MultiplyTask task = task_for(a, 0, nullptr, rows, columns, c, row_stride);
+    const OperandView view(b);
+    windows_of(b, view).describe(first, columns, packed, task);
+    run(task);
+  }
+
  private:
+  Windows windows_of(const ProductOperand& b, const OperandView& view) const {
+    return Windows(view, static_cast<int64_t>(size_of(b.dtype)), kernels_.element_bytes);
+  }
+
   MultiplyTask task_for(const void* a, int64_t a_row_bytes, const void* b, int64_t rows, int64_t columns,
                         void* c, int64_t row_stride) const {
     MultiplyTask task{.a = a,
@@ -136,11 +175,14 @@ class PackedMethod final : public ProductMethod {
 
   void pack(const ProductOperand& operand, const PanelLayout& layout, int64_t first, int64_t last,
             void* packed) const {
+    pack_panels(operand, pack_kernels(operand, layout), layout, first, last, packed);
+  }
+  const PackKernels& pack_kernels(const ProductOperand& operand, const PanelLayout& layout) const {
     const Stored stored = stored_as(operand.dtype);
     const PackKernels* pack =
         layout.lines == kernels_.rows ? kernels_.pack_rows(stored) : kernels_.pack_columns(stored);
     if (pack == nullptr) throw InternalError("a product of operands that were not converted");
-    pack_panels(operand, *pack, layout, first, last, packed);
+    return *pack;
   }
 
   ProductType type_;
@@ -168,7 +210,7 @@ std::unique_ptr<const ProductMethod> packed_method(ProductType type, int64_t row
   // some 25 steps of k, in percent of them all:
   const int64_t storing = 3 + 2500 / std::clamp<int64_t>(k, 1, k_block_for(k, kernels, cpu));
   const bool swapped = waste(columns, kernels.columns) > waste(rows, kernels.columns) + storing;
-  return std::make_unique<PackedMethod>(type, kernels, k, cpu, swapped);
+  return std::make_unique<PackedMethod>(type, kernels, swapped ? columns : rows, k, cpu, swapped);
 }
 
 }  // namespace tokamak

@@ -45,22 +45,41 @@ DType dtype_of(ProductType type) {
   throw InternalError("unknown product type");
 }
 
+namespace {
+
+[[noreturn]] void cannot(const ProductMethod& method) {
+  throw InternalError(std::string(method.name()) + " does not take operands of this kind");
+}
+
+}  // namespace
+
 void ProductMethod::multiply_in_place(const ProductOperand& /*a*/, const ProductOperand& /*b*/,
                                       int64_t /*first*/, int64_t /*columns*/, void* /*c*/,
                                       void* /*scratch*/) const {
-  throw InternalError(std::string(name()) + " wants packed operands");
+  cannot(*this);
 }
 
 void ProductMethod::multiply_rows(const void* /*a*/, int64_t /*a_row_stride*/, const void* /*b*/,
                                   int64_t /*rows*/, int64_t /*columns*/, void* /*c*/, int64_t /*row_stride*/,
                                   void* /*scratch*/) const {
-  throw InternalError(std::string(name()) + " wants packed operands");
+  cannot(*this);
 }
 
 void ProductMethod::multiply_packing(const void* /*a*/, int64_t /*a_row_stride*/, const ProductOperand& /*b*/,
                                      int64_t /*first*/, void* /*packed*/, int64_t /*rows*/,
                                      int64_t /*columns*/, void* /*c*/, int64_t /*row_stride*/) const {
-  throw InternalError(std::string(name()) + " wants packed operands");
+  cannot(*this);
+}
+
+void ProductMethod::pack_windows(const ProductOperand& /*b*/, int64_t /*first*/, int64_t /*columns*/,
+                                 void* /*packed*/) const {
+  cannot(*this);
+}
+
+void ProductMethod::multiply_windows(const void* /*a*/, const ProductOperand& /*b*/, const void* /*packed*/,
+                                     int64_t /*first*/, int64_t /*rows*/, int64_t /*columns*/, void* /*c*/,
+                                     int64_t /*row_stride*/) const {
+  cannot(*this);
 }
 
 std::unique_ptr<const ProductMethod> choose_product_method(ProductType type, int64_t rows, int64_t columns,

@@ -81,17 +81,29 @@ class ProductMethod {
   /// The same with rows of A that are not packed: elements of the type that is computed in, neighbours along
   /// k, in rows `a_row_stride` bytes apart. Only where takes_rows().
   virtual bool takes_rows() const { return false; }
+  /// Bytes from a row of an operand to the next, if it lies in memory like that; else 0.
+  virtual int64_t row_stride_of(const ProductOperand& /*a*/) const { return 0; }
   virtual void multiply_rows(const void* a, int64_t a_row_stride, const void* b, int64_t rows,
                              int64_t columns, void* c, int64_t row_stride, void* scratch) const;
 
   /// The same with a B that is not packed but lies in memory as `b` says: c[i, j] for line first + j of B,
-  /// which begins a panel. It is packed on the way, a panel at a time, so that it is not written to memory
-  /// and read again. Only where packs_on_the_way(); an `a_row_stride` of 0 says that A is packed, and
-  /// `packed` has room for a panel.
+  /// which begins a panel. It is packed on the way, a few panels at a time, so that it is not written to
+  /// memory and read again. Only where packs_on_the_way(); an `a_row_stride` of 0 says that A is packed, and
+  /// `packed` has room for four panels, or for all columns.
   virtual bool packs_on_the_way(const ProductOperand& /*b*/, int64_t /*rows*/) const { return false; }
   virtual void multiply_packing(const void* a, int64_t a_row_stride, const ProductOperand& b, int64_t first,
                                 void* packed, int64_t rows, int64_t columns, void* c,
                                 int64_t row_stride) const;
+
+  /// The same with a B that is windows sliding over an array, which overlap: the part of the array that lines
+  /// [first, first + columns) need is packed once, and every window read from there. `packed` has room for
+  /// window_bytes(), which is 0 where this cannot be done; `first` begins a panel.
+  /// Lines next to each other come in multiples of window_unit(), if that is not 0.
+  virtual int64_t window_unit() const { return 0; }
+  virtual int64_t window_bytes(const ProductOperand& /*b*/, int64_t /*columns*/) const { return 0; }
+  virtual void pack_windows(const ProductOperand& b, int64_t first, int64_t columns, void* packed) const;
+  virtual void multiply_windows(const void* a, const ProductOperand& b, const void* packed, int64_t first,
+                                int64_t rows, int64_t columns, void* c, int64_t row_stride) const;
 
   /// A method for a single row reads both operands where they lie, and only this is called of the above: c[j]
   /// = product of line 0 of A and line first + j of B, for j in [0, columns).

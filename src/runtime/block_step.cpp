@@ -82,6 +82,7 @@ struct ScratchLayout {
   struct Stage {
     int64_t lhs, rhs, sums, multiply, kernel, result;
     int64_t sums_row_bytes;
+    bool windows;  ///< the second operand is
   };
   std::vector<Stage> stages;
   int64_t bytes = 0;
@@ -156,7 +157,11 @@ class BlockRun {
       const Panels rhs(*stage.method, false);
       const int64_t columns = is_last ? step_.block_columns : stage.columns;
       if (!stage.lhs.packed) at.lhs = scratch_.take(lhs.count(slice_rows_) * lhs.bytes);
-      if (!stage.rhs.packed) at.rhs = scratch_.take(rhs.count(columns) * rhs.bytes);
+      if (!stage.rhs.packed) {
+        const int64_t windows = stage.method->window_bytes(running.rhs.operand, columns);
+        at.windows = windows != 0;
+        at.rhs = scratch_.take(at.windows ? windows : rhs.count(columns) * rhs.bytes);
+      }
       at.multiply = scratch_.take(stage.method->scratch_bytes());
       at.sums_row_bytes = round_up(columns * stage.element_bytes, kAlign);
       if (stage.code != nullptr) at.sums = scratch_.take(slice_rows_ * at.sums_row_bytes);
@@ -309,9 +314,17 @@ class BlockRun {
       }
       const int64_t rows = part.row_end - part.row;
       const int64_t columns = part.column_end - part.column;
-      const bool lhs_in_rows = takes_fed_rows(i);
-      const int64_t lhs_row_bytes = lhs_in_rows ? run_.step_.stages[i - 1].result_row_bytes : 0;
-      const std::byte* lhs = lhs_in_rows ? fed : packed(i, true, part.element, part.row, part.row_end);
+      const std::byte* lhs = nullptr;
+      const int64_t lhs_row_bytes = at.windows ? 0 : rows_of_lhs(i, part, lhs);
+      const bool lhs_in_rows = lhs_row_bytes != 0;
+      if (!lhs_in_rows) lhs = packed(i, true, part.element, part.row, part.row_end);
+      if (at.windows) {
+        const ProductOperand& operand = operand_of(i, false, part.element);
+        if (is_first_slice_) stage.method->pack_windows(operand, part.column, columns, scratch_ + at.rhs);
+        stage.method->multiply_windows(lhs, operand, scratch_ + at.rhs, part.column, rows, columns, sums,
+                                       row_bytes);
+        return sums;
+      }
       if (!stage.rhs.packed && is_only_slice_) {
         const ProductOperand& operand = operand_of(i, false, part.element);
         if (stage.method->packs_on_the_way(operand, rows)) {
@@ -330,12 +343,16 @@ class BlockRun {
       return sums;
     }
 
-    /// Whether the rows that the stage before has made are multiplied as they are.
-    bool takes_fed_rows(size_t i) const {
+    /// Bytes from one row of the first operand to the next where it is multiplied as it is, and where its
+    /// rows begin; 0 where it is not.
+    int64_t rows_of_lhs(size_t i, const Part& part, const std::byte*& rows) {
       const BlockStage& stage = run_.step_.stages[i];
-      return stage.lhs.place.kind == Place::Kind::block && !stage.lhs.packed && stage.method->takes_rows() &&
-             product_type(run_.step_.stages[i - 1].result_dtype) == product_type(stage.lhs.dtype) &&
-             dtype_of(product_type(stage.lhs.dtype)) == run_.step_.stages[i - 1].result_dtype;
+      if (stage.lhs.packed) return 0;
+      const ProductOperand& operand = operand_of(i, true, part.element);
+      const int64_t row_bytes = stage.method->row_stride_of(operand);
+      const bool is_block = stage.lhs.place.kind == Place::Kind::block;  // which has these rows and no others
+      rows = static_cast<const std::byte*>(operand.data) + (is_block ? 0 : part.row) * row_bytes;
+      return row_bytes;
     }
 
     const std::byte* packed(size_t i, bool is_lhs, int64_t element, int64_t first, int64_t last) {

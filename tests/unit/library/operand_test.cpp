@@ -40,6 +40,18 @@ TEST_F(Product, TakesRowsThatAreNotPacked) {
   }
 }
 
+TEST_F(Product, TakesRowsOnlyOfWhatItComputesIn) {
+  for (const Cpu& cpu : runnable_cpus()) {
+    const auto method = packed_method(ProductType::f64, 64, 64, 32, cpu);
+    EXPECT_EQ(method->row_stride_of(matrix(DType::f64, 64, 32, true)), 32 * 8);
+    EXPECT_EQ(method->row_stride_of(matrix(DType::f64, 64, 32, false)), 0);
+    EXPECT_EQ(method->row_stride_of(matrix(DType::f32, 64, 32, true)), 0);
+    ProductOperand padded = matrix(DType::f64, 64, 32, true);
+    padded.bounds.push_back({-1, {1, 0}, 64});
+    EXPECT_EQ(method->row_stride_of(padded), 0);
+  }
+}
+
 TEST_F(Product, PacksOnTheWay) {
   for (DType dtype : {DType::f32, DType::f64, DType::i32, DType::i64}) {
     for (const Cpu& cpu : runnable_cpus()) {
@@ -61,7 +73,7 @@ TEST_F(Product, PacksOnTheWay) {
           Result wanted(type, m, columns);
           multiply(*method, packed_a.memory.get(),
                    packed_b.memory.get() + first / panel * method->b_panel_bytes(), m, columns, wanted);
-          const int64_t bytes = method->b_panel_bytes();
+          const int64_t bytes = std::min<int64_t>(4, (columns + panel - 1) / panel) * method->b_panel_bytes();
           const Memory room = aligned(bytes);
           Result c(type, m, columns);
           method->multiply_packing(packed_a.memory.get(), 0, b, first, room.get(), m, columns, c.bytes.data(),
@@ -191,7 +203,7 @@ TEST_F(Product, PacksOnTheWayOnlyWhatIsThere) {
                                           {dtype, data + last, {{n, size}}, {{k, -n * size}}, {}},
                                           {dtype, data, {{n, size}}, {{k, 0}}, {}}}) {
             if (!method->packs_on_the_way(b, m)) continue;
-            const Memory room = aligned(method->b_panel_bytes());
+            const Memory room = aligned(4 * method->b_panel_bytes());
             Result c(type, m, n);
             method->multiply_packing(packed_a.memory.get(), 0, b, 0, room.get(), m, n, c.bytes.data(),
                                      c.row_stride);

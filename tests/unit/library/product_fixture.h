@@ -150,6 +150,27 @@ inline void check_in_place(ProductType type, const ProductOperand& a, const Prod
   check(type, a, b, c, cpu.name + " " + method->name() + ", " + describe(a) + " by " + describe(b));
 }
 
+/// The same bits when B is read as windows, where it is any, all of it and from the middle on.
+inline void check_windows(const ProductMethod& method, const ProductOperand& b, const void* packed_a,
+                          const unsigned char* packed_b, ProductType type, int64_t m, int64_t n,
+                          const std::string& what) {
+  const int64_t panel = method.b_panel();
+  for (int64_t first : {int64_t{0}, n / panel / 2 * panel}) {
+    const int64_t columns = n - first;
+    const int64_t bytes = method.window_bytes(b, columns);
+    if (bytes == 0) return;
+    const Memory room = aligned(bytes);
+    method.pack_windows(b, first, columns, room.get());
+    for (int64_t i = 0; i < 64; ++i)
+      ASSERT_EQ(room.get()[bytes + i], 0xff) << what << ": wrote past the strip";
+    Result wanted(type, m, columns);
+    multiply(method, packed_a, packed_b + first / panel * method.b_panel_bytes(), m, columns, wanted);
+    Result c(type, m, columns);
+    method.multiply_windows(packed_a, b, room.get(), first, m, columns, c.bytes.data(), c.row_stride);
+    ASSERT_EQ(c.bytes, wanted.bytes) << what << ", windows from " << first;
+  }
+}
+
 /// Packs, multiplies and compares on every processor level of this machine.
 inline void check_everywhere(const ProductOperand& a, const ProductOperand& b) {
   const ProductType type = product_type(a.dtype);
@@ -161,7 +182,9 @@ inline void check_everywhere(const ProductOperand& a, const ProductOperand& b) {
     const Packed packed_b(*method, b, false);
     Result c(type, m, n);
     multiply(*method, packed_a.memory.get(), packed_b.memory.get(), m, n, c);
-    check(type, a, b, c, cpu.name + " " + method->name() + ", " + describe(a) + " by " + describe(b));
+    const std::string what = cpu.name + " " + method->name() + ", " + describe(a) + " by " + describe(b);
+    check(type, a, b, c, what);
+    check_windows(*method, b, packed_a.memory.get(), packed_b.memory.get(), type, m, n, what);
     if (m == 1 && (type == ProductType::f32 || type == ProductType::f64)) check_in_place(type, a, b, cpu);
     if (::testing::Test::HasFatalFailure()) return;
   }
@@ -246,6 +269,6 @@ inline ProductOperand windows(DType dtype, const unsigned char* data, int64_t im
 constexpr Window kWindows[] = {{9, 3, 1, 1, 1},  {20, 3, 1, 1, 1}, {56, 3, 1, 1, 1}, {7, 3, 2, 1, 1},
                                {30, 7, 2, 1, 3}, {12, 3, 1, 2, 2}, {11, 2, 3, 2, 4}, {40, 1, 1, 1, 0},
                                {5, 5, 1, 1, 4},  {1, 1, 1, 1, 2},  {13, 4, 5, 1, 9}, {33, 3, 1, 16, 16},
-                               {1, 3, 1, 1, 1}};
+                               {1, 3, 1, 1, 1},  {16, 3, 1, 1, 1}, {18, 3, 1, 1, 0}, {24, 5, 1, 2, 4}};
 
 }  // namespace tokamak
