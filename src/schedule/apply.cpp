@@ -128,6 +128,21 @@ void apply_one(LoopKernel& kernel, const Vectorise& decision) {
   }
 }
 
+void apply_one(LoopKernel& kernel, const Widen& decision) {
+  int sweep = 0;
+  for (Nest& nest : kernel.nests) {
+    NestVisitor visitor;
+    visitor.enter = [&](Loop& loop) {
+      if (loop.var != decision.var || sweep++ != decision.sweep) return;
+      loop.lanes = decision.lanes;
+      for (const Stmt& stmt : loop.body)
+        if (const auto* step = std::get_if<Accumulate>(&stmt))
+          kernel[step->accumulator].lanes = decision.lanes;
+    };
+    walk(nest.root, visitor);
+  }
+}
+
 bool is_float_sum(const Accumulator& accumulator) {
   return accumulator.op == Op::reduce_sum && is_float(accumulator.dtype);
 }
@@ -259,6 +274,10 @@ std::string to_string(const Decision& decision, const LoopKernel& kernel) {
     }
     std::string operator()(const Vectorise& d) const {
       return "vectorise " + name(d.var) + " with " + std::to_string(d.lanes) + " lanes";
+    }
+    std::string operator()(const Widen& d) const {
+      return "search with " + std::to_string(d.lanes) + " lanes in sweep " + std::to_string(d.sweep) +
+             " over " + name(d.var);
     }
     std::string operator()(const Cascade& d) const {
       return "sum " + name(d.var) + " pairwise in blocks of " + std::to_string(d.block);

@@ -106,6 +106,7 @@ class Chooser {
         vector_step_ = lanes;
       }
       decide(Vectorise{var, lanes});
+      if (!swept_.empty()) widen_searches(var, lanes);
     }
     cascade();
     decide(Parallelise{.enough_tasks = INT64_MAX});
@@ -185,6 +186,7 @@ class Chooser {
     const int lanes = choose_lanes(extent(var), domain_.has_sweep);
     if (!lanes_are_rows) {
       decide(Vectorise{var, lanes});
+      widen_searches(var, lanes);
       vector_step_ = lanes;
       return;
     }
@@ -219,38 +221,84 @@ class Chooser {
   /// As many lanes as a register holds of the widest element; several registers' worth where a reduction
   /// would wait for its own last step otherwise.
   int choose_lanes(int64_t loop_extent, bool sweeps) const {
-    const LoopKernel& kernel = result_.loops;
+    Sizes all;
+    for (const Nest& nest : result_.loops.nests) {
+      const Sizes sizes = sizes_of(nest.root);
+      all = {std::max(all.widest, sizes.widest), all.cost + sizes.cost};
+    }
+    return choose_lanes_for(loop_extent, all, sweeps);
+  }
+
+  /// Bytes of the widest element that a loop works on, and what it costs to do so once.
+  struct Sizes {
     int64_t widest = 1;
     double cost = 0;
-    for (const Nest& nest : kernel.nests) {
-      walk(nest.root, [&](const Stmt& stmt) {
-        DType dtype = DType::i8;
-        if (const auto* load = std::get_if<Load>(&stmt)) {
-          dtype = kernel[load->result];
-          cost += 1;
-        }
-        if (const auto* store = std::get_if<Store>(&stmt)) dtype = kernel[store->value];
-        if (const auto* step = std::get_if<Accumulate>(&stmt)) {
-          dtype = step->position ? DType::i64
-                                 : kernel[step->accumulator].dtype;  // arg* keep positions in lanes too
-        }
-        if (const auto* compute = std::get_if<Compute>(&stmt)) {
-          dtype = kernel[compute->result];
-          cost += scalar_cost(compute->op, kernel[compute->operands.back()], dtype);
-        }
-        const bool half = dtype == DType::f16 || dtype == DType::bf16;
-        widest = std::max<int64_t>(widest, half ? 4 : static_cast<int64_t>(size_of(dtype)));
-      });
-    }
-    int64_t lanes = cpu_.vector_bytes / widest;
+  };
+  Sizes sizes_of(const Loop& loop) const {
+    const LoopKernel& kernel = result_.loops;
+    Sizes sizes;
+    walk(loop, [&](const Stmt& stmt) {
+      DType dtype = DType::i8;
+      if (const auto* load = std::get_if<Load>(&stmt)) {
+        dtype = kernel[load->result];
+        sizes.cost += 1;
+      }
+      if (const auto* store = std::get_if<Store>(&stmt)) dtype = kernel[store->value];
+      if (const auto* step = std::get_if<Accumulate>(&stmt)) {
+        dtype = step->position ? DType::i64
+                               : kernel[step->accumulator].dtype;  // arg* keep positions in lanes too
+      }
+      if (const auto* compute = std::get_if<Compute>(&stmt)) {
+        dtype = kernel[compute->result];
+        sizes.cost += scalar_cost(compute->op, kernel[compute->operands.back()], dtype);
+      }
+      const bool half = dtype == DType::f16 || dtype == DType::bf16;
+      sizes.widest = std::max<int64_t>(sizes.widest, half ? 4 : static_cast<int64_t>(size_of(dtype)));
+    });
+    return sizes;
+  }
+
+  int choose_lanes_for(int64_t loop_extent, const Sizes& sizes, bool sweeps) const {
+    int64_t lanes = cpu_.vector_bytes / sizes.widest;
     // An accumulation takes about four cycles, in which the body of another one or three can start.
     constexpr double kTrivialSweep = 3;
     constexpr double kCheapSweep = 24;
-    if (sweeps && cost <= kCheapSweep) lanes *= 2;
-    if (sweeps && cost <= kTrivialSweep && cpu_.vector_bytes < 64) lanes *= 2;
+    if (sweeps && sizes.cost <= kCheapSweep) lanes *= 2;
+    if (sweeps && sizes.cost <= kTrivialSweep && cpu_.vector_bytes < 64) lanes *= 2;
     const auto covering =
         static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(loop_extent, 1))));
     return static_cast<int>(std::clamp<int64_t>(lanes, 1, covering));
+  }
+
+  /// Sweeps that only look for a largest or smallest element have little to do while they wait, and the order
+  /// does not matter to them: they may have more lanes than the others.
+  void widen_searches(LoopVar var, int lanes) {
+    std::vector<Decision> decisions;
+    int sweep = 0;
+    for (const Nest& nest : result_.loops.nests) {
+      for_each_loop(nest.root, [&](const Loop& loop) {
+        if (loop.var != var) return;
+        const int wide = std::min(4 * lanes, choose_lanes_of_search(loop));
+        if (wide > lanes) decisions.push_back(Widen{var, sweep, wide});
+        ++sweep;
+      });
+    }
+    for (const Decision& decision : decisions) decide(decision);
+  }
+
+  /// 1 for what is no such sweep.
+  int choose_lanes_of_search(const Loop& loop) const {
+    const LoopKernel& kernel = result_.loops;
+    bool searches = false;
+    for (const Stmt& stmt : loop.body) {
+      if (as_loop(stmt) != nullptr || std::holds_alternative<Store>(stmt)) return 1;
+      const auto* step = std::get_if<Accumulate>(&stmt);
+      if (step == nullptr) continue;
+      const Op op = kernel[step->accumulator].op;
+      if (op != Op::reduce_max && op != Op::reduce_min) return 1;
+      searches = true;
+    }
+    return searches ? choose_lanes_for(loop.extent, sizes_of(loop), true) : 1;
   }
 
   int sweep_count() const {

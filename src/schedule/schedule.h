@@ -35,6 +35,12 @@ struct Vectorise {
   LoopVar var;
   int lanes;
 };
+/// The n-th loop over `var` runs more iterations at once than the others do.
+struct Widen {
+  LoopVar var;
+  int sweep;
+  int lanes;
+};
 /// Every `block` iterations of the sweep are summed on their own and joined pairwise: float sums keep their
 /// precision.
 struct Cascade {
@@ -57,7 +63,8 @@ struct Stream {
   BufferId buffer;
 };
 
-using Decision = std::variant<Collapse, Split, Tile, Vectorise, Cascade, SplitSweep, Parallelise, Stream>;
+using Decision =
+    std::variant<Collapse, Split, Tile, Vectorise, Widen, Cascade, SplitSweep, Parallelise, Stream>;
 using Schedule = std::vector<Decision>;
 
 /// A kernel's loops with the decisions that made them what they are.
