@@ -1,0 +1,279 @@
+"""Medians, percentiles and quantiles: elements of sorted arrays, and what lies between them."""
+
+# NumPy's functions take and give anything; the types are checked where they run.
+# mypy: no-warn-return-any
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import _dtypes
+from .._errors import UserIndexError, UserValueError, fail, unsupported
+from .._ops import apply, broadcast, constant, convert, full, is_array, is_number, reshape, select, transpose
+from .._registry import implements
+from .known import known, part, plain
+from .reductions import axes_of, mean, sum_
+from .sorting import along
+from .statistics import nanmean
+from .ufuncs import call
+
+
+class _Lines:
+    """The elements that each result is of, sorted, along the first axis; the axes that stay come behind it."""
+
+    def __init__(self, x: Any, axis: Any) -> None:
+        self.shape = x.shape
+        self.axes = axes_of(x, axis)
+        self.kept = [n for i, n in enumerate(x.shape) if i not in self.axes]
+        self.count = math.prod(x.shape[i] for i in self.axes)
+        if len(self.axes) == 1:
+            (place,) = self.axes
+            in_order = apply("sort", x, axis=place)
+        else:
+            last = [i for i in range(x.ndim) if i not in self.axes]
+            place = len(last)
+            merged = reshape(transpose(x, [*last, *self.axes]), [*self.kept, self.count])
+            in_order = apply("sort", merged, axis=place)
+        others = [i for i in range(in_order.ndim) if i != place]
+        self.sorted = transpose(in_order, [place, *others])
+        self.has_nans = _dtypes.is_float(x.dtype)
+
+    def without_nans(self, result: Any) -> Any:
+        """The result, or NaN where one of the elements is: it is the last."""
+        if not self.has_nans or self.count == 0:
+            return result
+        last = reshape(part(self.sorted, 0, -1, None), self.kept)
+        return select(apply("is_nan", last), constant(math.nan, result.dtype), result)
+
+    def numbers(self) -> Any:
+        """How many elements of each line are numbers."""
+        return sum_(apply("bit_not", apply("is_nan", self.sorted)), 0)
+
+    def shaped(self, result: Any, keepdims: bool, before: int = 0) -> Any:
+        """The result with the axes that NumPy gives it; `before` of them come first."""
+        if not keepdims:
+            return result
+        ones = [1 if i in self.axes else n for i, n in enumerate(self.shape)]
+        return reshape(result, [*result.shape[:before], *ones])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Medians
+
+
+@implements(np.median)
+def median(a: Any, axis: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
+    x = plain(a)
+    lines = _Lines(x, axis)
+    middle = lines.count // 2
+    first = middle if lines.count % 2 or not middle else middle - 1
+    center = mean(part(lines.sorted, 0, first, middle + 1), 0)
+    return lines.shaped(lines.without_nans(center), keepdims)
+
+
+@implements(np.nanmedian)
+def nanmedian(a: Any, axis: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
+    x = plain(a)
+    if not _dtypes.is_float(x.dtype):
+        return median(x, axis, keepdims=keepdims)
+    if x.size == 0:
+        return nanmean(x, axis, keepdims=keepdims)
+    lines = _Lines(x, axis)
+    count = lines.numbers()
+    wanted = reshape(count, [1, *lines.kept])
+    lower = call(np.maximum, wanted - 1, 0) // 2
+    pair = np.concatenate([along(lines.sorted, place, 0) for place in (lower, wanted // 2)])
+    single = call(np.equal, count % 2, 1)
+    center = select(single, convert(pair[0], x.dtype), mean(pair, 0))
+    return lines.shaped(select(call(np.equal, count, 0), constant(math.nan, x.dtype), center), keepdims)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Quantiles. The functions of this table work on what is known and on what is computed alike.
+
+
+def _between(alpha: float, beta: float) -> Callable[[Any, Any], Any]:
+    return lambda n, q: n * q + (alpha + q * (1 - alpha - beta)) - 1
+
+
+def _boundary(index: Any, is_there: Callable[[Any, Any], Any]) -> Any:
+    """The element at an index, or the next one: not before the first."""
+    below = np.floor(index)
+    place = np.where(is_there(index - below, below), below, below + 1)
+    return np.maximum(place, 0).astype(np.int64)
+
+
+#: Where in a sorted line of n elements a quantile is. Whole numbers are elements; others lie between two.
+_PLACES: dict[str, Callable[[Any, Any], Any]] = {
+    "inverted_cdf": lambda n, q: _boundary(n * q - 1, lambda rest, _: rest == 0),
+    "averaged_inverted_cdf": lambda n, q: n * q - 1,
+    "closest_observation": lambda n, q: _boundary(
+        n * q - 1 - 0.5, lambda rest, below: (rest == 0) & (below % 2 == 1)
+    ),
+    "interpolated_inverted_cdf": _between(0, 1),
+    "hazen": _between(0.5, 0.5),
+    "weibull": _between(0, 0),
+    "linear": lambda n, q: (n - 1) * q,
+    "median_unbiased": _between(1 / 3.0, 1 / 3.0),
+    "normal_unbiased": _between(3 / 8.0, 3 / 8.0),
+    "lower": lambda n, q: np.floor((n - 1) * q).astype(np.int64),
+    "higher": lambda n, q: np.ceil((n - 1) * q).astype(np.int64),
+    "midpoint": lambda n, q: 0.5 * (np.floor((n - 1) * q) + np.ceil((n - 1) * q)),
+    "nearest": lambda n, q: np.around((n - 1) * q).astype(np.int64),
+}
+
+#: Those whose quantiles are elements.
+_DISCRETE = ("inverted_cdf", "closest_observation", "lower", "higher", "nearest")
+
+#: How far from the element before to the one behind, where it is not the fraction of the place.
+_FRACTIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "averaged_inverted_cdf": lambda rest, _: np.where(rest == 0, 0.5, 1.0),
+    "midpoint": lambda _, place: np.where(place % 1 == 0, 0.0, 0.5),
+}
+
+
+class _Wanted:
+    """The quantiles that are asked for: known (an ndarray) or computed, from 0 to 1."""
+
+    def __init__(self, what: str, q: Any, method: str, weights: Any, percent: bool) -> None:
+        if weights is not None:
+            if method != "inverted_cdf":
+                fail(UserValueError, f"Only method 'inverted_cdf' supports weights. Got: {method}.")
+            unsupported(f"{what} with weights=", "repeat the elements, or compute it outside")
+        if method not in _PLACES:
+            fail(UserValueError, f"{method!r} is not a valid method. Use one of: {', '.join(_PLACES)}")
+        self.method = method
+        #: NumPy has a number adopt the dtype of the elements
+        self.is_weak = is_number(q) or (is_array(q) and q._weak is not None)
+        elements = known(q)
+        self.q: Any = plain(q) if elements is None else elements
+        if percent:
+            self.q = np.true_divide(self.q, 100)
+        if self.q.ndim > 2:
+            fail(UserValueError, "q must be a scalar or 1d")
+        if elements is not None and not ((self.q >= 0) & (self.q <= 1)).all():
+            fail(
+                UserValueError,
+                "Percentiles must be in the range [0, 100]"
+                if percent
+                else "Quantiles must be in the range [0, 1]",
+            )
+
+    def of(self, lines: _Lines, count: Any) -> Any:
+        """The quantiles of the first `count` elements of each line: a number, or one for each line."""
+        shape = self.q.shape
+        q = self.q if isinstance(count, int) else plain(self.q)
+        q = q.reshape((*shape, *[1] * len(lines.kept))) if not isinstance(count, int) else q
+        n = count if isinstance(count, int) or not _dtypes.is_float(q.dtype) else convert(count, q.dtype)
+        place = _PLACES[self.method](n, q)
+        if self.method in _DISCRETE or (self.method == "linear" and place.dtype.kind in "iu"):
+            return self._elements(lines, place, count)
+        below = np.floor(place)
+        rest = place - below
+        fraction = _FRACTIONS.get(self.method, lambda rest, _: rest)(rest, place).astype(place.dtype)
+        last = n - 1
+        first = np.where(place >= last, last, np.where(place < 0, 0, below)).astype(np.int64)
+        second = np.where(place >= last, last, np.where(place < 0, 0, below + 1)).astype(np.int64)
+        left, right = self._elements(lines, first, count), self._elements(lines, second, count)
+        if isinstance(count, int):
+            fraction = fraction.reshape((*shape, *[1] * len(lines.kept)))
+        return self._mixed(left, right, plain(fraction), lines)
+
+    def _elements(self, lines: _Lines, place: Any, count: Any) -> Any:
+        if isinstance(count, int):
+            found = apply("gather", lines.sorted, plain(place), axis=0, mode="clamp")
+            return reshape(found, [*self.q.shape, *lines.kept])
+        flat = reshape(broadcast(place, [*self.q.shape, *lines.kept]), [self.q.size, *lines.kept])
+        return reshape(along(lines.sorted, flat, 0), [*self.q.shape, *lines.kept])
+
+    def _mixed(self, left: Any, right: Any, t: Any, lines: _Lines) -> Any:
+        """On the line from left to right, in NumPy's order of operations: from the nearer end."""
+        is_nearer, rest = call(np.greater_equal, t, 0.5), call(np.subtract, 1, t)
+        if self.is_weak and lines.has_nans:
+            t, rest = convert(t, left.dtype), convert(rest, left.dtype)
+        distance = call(np.subtract, right, left)
+        from_left = call(np.add, left, call(np.multiply, distance, t))
+        from_right = call(np.subtract, right, call(np.multiply, distance, rest))
+        return select(is_nearer, convert(from_right, from_left.dtype), from_left)
+
+
+def _quantiles(a: Any, wanted: _Wanted, axis: Any, keepdims: bool) -> Any:
+    lines = _Lines(plain(a), axis)
+    if lines.count == 0:
+        fail(UserIndexError, "there are no quantiles of no elements")
+    result = lines.without_nans(wanted.of(lines, lines.count))
+    return lines.shaped(result, keepdims, wanted.q.ndim)
+
+
+def _nan_quantiles(a: Any, wanted: _Wanted, axis: Any, keepdims: bool) -> Any:
+    x = plain(a)
+    if x.size == 0:
+        return nanmean(x, axis, keepdims=keepdims)
+    if not _dtypes.is_float(x.dtype):
+        return _quantiles(x, wanted, axis, keepdims)
+    lines = _Lines(x, axis)
+    count = lines.numbers()
+    result = wanted.of(lines, count)
+    nothing = broadcast(call(np.equal, count, 0), result.shape)
+    result = select(nothing, full(result.shape, math.nan, result.dtype), result)
+    return lines.shaped(result, keepdims, wanted.q.ndim)
+
+
+@implements(np.quantile)
+def quantile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    return _quantiles(a, _Wanted("np.quantile", q, method, weights, False), axis, keepdims)
+
+
+@implements(np.percentile)
+def percentile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    return _quantiles(a, _Wanted("np.percentile", q, method, weights, True), axis, keepdims)
+
+
+@implements(np.nanquantile)
+def nanquantile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    return _nan_quantiles(a, _Wanted("np.nanquantile", q, method, weights, False), axis, keepdims)
+
+
+@implements(np.nanpercentile)
+def nanpercentile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    return _nan_quantiles(a, _Wanted("np.nanpercentile", q, method, weights, True), axis, keepdims)
