@@ -42,27 +42,30 @@ struct IntegerElement {
   static T value(Key key) { return static_cast<T>(static_cast<Unsigned>(key) ^ kFlip); }
 };
 
-/// A float by its bits: those of infinity, and of the NaN that stands for all of them.
+/// A float by its bits: those of infinity, and of the NaN that stands for all of them. Conditions are masks,
+/// made without comparing: any processor then has vector instructions for all of it.
 template <class Bits, Bits kInfinity, Bits kNan>
 struct FloatElement {
   using Raw = Bits;
-  using Signed = std::make_signed_t<Bits>;
   using Key = std::conditional_t<sizeof(Bits) == 8, int64_t, int32_t>;
+  static constexpr int kSignBit = 8 * sizeof(Bits) - 1;
   static constexpr Bits kMagnitude = static_cast<Bits>(~Bits{0}) >> 1;
 
-  static Signed turned(Bits bits) {
-    const auto sign = static_cast<Signed>(static_cast<Signed>(bits) >> (8 * sizeof(Bits) - 1));
-    return static_cast<Signed>(bits ^ (static_cast<Bits>(sign) & kMagnitude));
-  }
+  /// All bits where the number is negative, none where it is not.
+  static Bits if_negative(Bits number) { return static_cast<Bits>(Bits{0} - (number >> kSignBit)); }
+  static Bits chosen(Bits mask, Bits yes, Bits no) { return static_cast<Bits>((yes & mask) | (no & ~mask)); }
+
+  /// The magnitude of negative numbers upside down; and back.
+  static Bits turned(Bits bits) { return static_cast<Bits>(bits ^ (if_negative(bits) & kMagnitude)); }
   static Key key(Bits bits) {
-    const bool is_nan = (bits & kMagnitude) > kInfinity;
-    return turned(is_nan ? kNan : bits);
+    const Bits is_nan = if_negative(static_cast<Bits>(kInfinity - (bits & kMagnitude)));
+    return static_cast<std::make_signed_t<Bits>>(turned(chosen(is_nan, kNan, bits)));
   }
   static Key order(Bits bits) {
-    const bool is_zero = (bits & kMagnitude) == 0;
-    return key(is_zero ? Bits{0} : bits);
+    const Bits is_zero = if_negative(static_cast<Bits>((bits & kMagnitude) - 1));
+    return key(static_cast<Bits>(bits & ~is_zero));
   }
-  static Bits value(Key key) { return static_cast<Bits>(turned(static_cast<Bits>(key))); }
+  static Bits value(Key key) { return turned(static_cast<Bits>(key)); }
 };
 using F16Element = FloatElement<uint16_t, 0x7c00, 0x7e00>;
 using Bf16Element = FloatElement<uint16_t, 0x7f80, 0x7fc0>;

@@ -208,7 +208,7 @@ TEST_F(Sort, OfAllSizes) {
 TEST_F(Sort, OfLongLines) {
   for (DType dtype : kAllDTypes) {
     for (SortResult result : kResults) {
-      for (int64_t length : {1000, 4095, 4096, 20000}) {
+      for (int64_t length : {1000, 4096, 9000}) {
         for (Kind kind : {Kind::any, Kind::few, Kind::close, Kind::rising, Kind::falling}) {
           check_lines(dtype, result, length, 1, 1, kind);
           if (HasFatalFailure()) return;
