@@ -193,8 +193,9 @@ class _Wanted:
     def _mixed(self, left: Any, right: Any, t: Any, lines: _Lines) -> Any:
         """On the line from left to right, in NumPy's order of operations: from the nearer end."""
         is_nearer, rest = call(np.greater_equal, t, 0.5), call(np.subtract, 1, t)
-        if self.is_weak and lines.has_nans:
-            t, rest = convert(t, left.dtype), convert(rest, left.dtype)
+        if self.is_weak:
+            dtype = left.dtype if lines.has_nans else _dtypes.FLOAT64
+            t, rest = convert(t, dtype), convert(rest, dtype)
         distance = call(np.subtract, right, left)
         from_left = call(np.add, left, call(np.multiply, distance, t))
         from_right = call(np.subtract, right, call(np.multiply, distance, rest))
