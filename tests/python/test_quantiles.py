@@ -1,7 +1,6 @@
 """Medians, percentiles and quantiles, with and without NaNs, against NumPy."""
 
 import numpy as np
-import pytest
 import tokamak as tk
 from hypothesis import given
 from hypothesis import strategies as st
@@ -125,6 +124,23 @@ def test_nanquantile(shape, dtype, seed, q, method, keepdims, data):
     agree(lambda x: np.nanpercentile(x, percent, axis=axis, method=method, keepdims=keepdims), x)
 
 
+@given(
+    shape=full_shapes, dtype=dtypes, seed=seeds, q=quantiles, nans=st.sampled_from([0, 0.2]), data=st.data()
+)
+def test_weights(shape, dtype, seed, q, nans, data):
+    axis = draw_axis(data, shape)
+    rng = np.random.default_rng(seed)
+    x = some(rng, shape, dtype, nans)
+    w = rng.integers(1, 4, shape).astype(data.draw(st.sampled_from([np.int32, np.float64])))
+    options = {"axis": axis, "method": "inverted_cdf"}
+    agree(lambda x, w: np.quantile(x, q, weights=w, **options), x, w)
+    agree(lambda x: np.quantile(x, q, weights=np.maximum(w, 0) * 2, **options), x)
+    if dtype.kind == "f" and not np.isnan(x).all(axis).any():
+        agree(lambda x, w: np.nanquantile(x, q, weights=w, **options), x, w)
+    if isinstance(axis, int):
+        agree(lambda x, w: np.percentile(x, 30, weights=w, **options), x, w[tuple([0] * (x.ndim - 1))])
+
+
 @given(dtype=numbers, seed=seeds, method=methods, count=st.integers(1, 60))
 def test_every_place(dtype, seed, method, count):
     """Quantiles that are elements, or lie halfway, or next to them."""
@@ -155,8 +171,8 @@ def test_what_is_refused():
     agree(lambda x: np.quantile(x > 1, 0.5), x)
     agree(lambda x: np.quantile(x, np.full((1, 1, 1), 0.5)), x)
     agree(lambda x: np.quantile(x, 0.5, weights=[1, 1, 1]), x)
-    with pytest.raises(NotImplementedError, match=r"np\.quantile with weights="):
-        tk.jit(lambda x: np.quantile(x, 0.5, method="inverted_cdf", weights=[1, 1, 1]))(x)
+    for weights in ([1, -1, 1], [0, 0, 0], [1, np.nan, 1], [1, 1]):
+        agree(lambda x, w=weights: np.quantile(x, 0.5, method="inverted_cdf", weights=w), x)
 
 
 def test_out_is_written():

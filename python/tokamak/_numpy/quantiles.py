@@ -12,35 +12,44 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes
-from .._errors import UserIndexError, UserValueError, fail, unsupported
+from .._errors import UserIndexError, UserValueError, fail
 from .._ops import apply, broadcast, constant, convert, full, is_array, is_number, reshape, select, transpose
 from .._registry import implements
-from .known import known, part, plain
-from .reductions import axes_of, mean, sum_
+from .known import at_places, known, part, plain
+from .reductions import axes_of, cumsum, mean, sum_
 from .sorting import along
-from .statistics import nanmean
+from .statistics import nanmean, weights_along
 from .ufuncs import call
 
 
 class _Lines:
-    """The elements that each result is of, sorted, along the first axis; the axes that stay come behind it."""
+    """The elements that each result is of, sorted, along the first axis; the axes that stay come behind it. And their
+    weights, if they have some."""
 
-    def __init__(self, x: Any, axis: Any) -> None:
+    def __init__(self, x: Any, axis: Any, weights: Any = None) -> None:
         self.shape = x.shape
         self.axes = axes_of(x, axis)
         self.kept = [n for i, n in enumerate(x.shape) if i not in self.axes]
         self.count = math.prod(x.shape[i] for i in self.axes)
-        if len(self.axes) == 1:
-            (place,) = self.axes
-            in_order = apply("sort", x, axis=place)
-        else:
-            last = [i for i in range(x.ndim) if i not in self.axes]
-            place = len(last)
-            merged = reshape(transpose(x, [*last, *self.axes]), [*self.kept, self.count])
-            in_order = apply("sort", merged, axis=place)
-        others = [i for i in range(in_order.ndim) if i != place]
-        self.sorted = transpose(in_order, [place, *others])
         self.has_nans = _dtypes.is_float(x.dtype)
+        lines, place = self._along_one_axis(x)
+        if weights is None:
+            self.sorted = self._first(apply("sort", lines, axis=place), place)
+        else:
+            order = apply("argsort", lines, axis=place)
+            self.sorted = self._first(along(lines, order, place), place)
+            self.weights = self._first(along(self._along_one_axis(weights)[0], order, place), place)
+
+    def _along_one_axis(self, x: Any) -> tuple[Any, int]:
+        """Several axes become one, the last."""
+        if len(self.axes) == 1:
+            return x, self.axes[0]
+        others = [i for i in range(x.ndim) if i not in self.axes]
+        merged = reshape(transpose(x, [*others, *self.axes]), [*self.kept, self.count])
+        return merged, len(others)
+
+    def _first(self, x: Any, axis: int) -> Any:
+        return transpose(x, [axis, *[i for i in range(x.ndim) if i != axis]])
 
     def without_nans(self, result: Any) -> Any:
         """The result, or NaN where one of the elements is: it is the last."""
@@ -139,11 +148,9 @@ _FRACTIONS: dict[str, Callable[[Any, Any], Any]] = {
 class _Wanted:
     """The quantiles that are asked for: known (an ndarray) or computed, from 0 to 1."""
 
-    def __init__(self, what: str, q: Any, method: str, weights: Any, percent: bool) -> None:
-        if weights is not None:
-            if method != "inverted_cdf":
-                fail(UserValueError, f"Only method 'inverted_cdf' supports weights. Got: {method}.")
-            unsupported(f"{what} with weights=", "repeat the elements, or compute it outside")
+    def __init__(self, q: Any, method: str, weights: Any, percent: bool) -> None:
+        if weights is not None and method != "inverted_cdf":
+            fail(UserValueError, f"Only method 'inverted_cdf' supports weights. Got: {method}.")
         if method not in _PLACES:
             fail(UserValueError, f"{method!r} is not a valid method. Use one of: {', '.join(_PLACES)}")
         self.method = method
@@ -184,11 +191,26 @@ class _Wanted:
         return self._mixed(left, right, plain(fraction), lines)
 
     def _elements(self, lines: _Lines, place: Any, count: Any) -> Any:
-        if isinstance(count, int):
-            found = apply("gather", lines.sorted, plain(place), axis=0, mode="clamp")
+        if not is_array(place):
+            found = at_places(lines.sorted, place.clip(0, count - 1).ravel(), 0)
             return reshape(found, [*self.q.shape, *lines.kept])
+        if isinstance(count, int):
+            return apply("gather", lines.sorted, place, axis=0, mode="clamp")
         flat = reshape(broadcast(place, [*self.q.shape, *lines.kept]), [self.q.size, *lines.kept])
         return reshape(along(lines.sorted, flat, 0), [*self.q.shape, *lines.kept])
+
+    def of_weighted(self, lines: _Lines) -> Any:
+        """The first elements that, with those before them, have that part of all weight."""
+        share = cumsum(lines.weights, 0, _dtypes.FLOAT64)
+        share = share / part(share, 0, -1, None)
+        if _dtypes.is_float(self.q.dtype):
+            share = convert(share, self.q.dtype)
+        share = select(call(np.equal, share, 0), constant(-1, share.dtype), share)  # nothing is not a part
+        ones = [1] * self.q.ndim
+        wide = reshape(share, [lines.count, *ones, *lines.kept])
+        q = reshape(plain(self.q), [*self.q.shape, *[1] * len(lines.kept)])
+        place = call(np.minimum, sum_(call(np.less, wide, q), 0), lines.count - 1)
+        return self._elements(lines, place, None)
 
     def _mixed(self, left: Any, right: Any, t: Any, lines: _Lines) -> Any:
         """On the line from left to right, in NumPy's order of operations: from the nearer end."""
@@ -202,23 +224,43 @@ class _Wanted:
         return select(is_nearer, convert(from_right, from_left.dtype), from_left)
 
 
-def _quantiles(a: Any, wanted: _Wanted, axis: Any, keepdims: bool) -> Any:
-    lines = _Lines(plain(a), axis)
+def _checked_weights(x: Any, weights: Any, axis: Any) -> Any:
+    """In the shape of x. Those that are computed are taken as they are."""
+    if weights is None:
+        return None
+    elements = known(weights)
+    if elements is not None and (elements < 0).any():
+        fail(UserValueError, "Weights must be non-negative.")
+    made = weights_along(x, plain(weights), axis)
+    if elements is not None:
+        total = np.asarray(elements, np.float64).sum()
+        if not np.isfinite(total) or (total == 0 and elements.size):
+            fail(UserValueError, "Weights included NaN, inf or were all zero.")
+    return made
+
+
+def _quantiles(a: Any, wanted: _Wanted, axis: Any, keepdims: bool, weights: Any) -> Any:
+    x = plain(a)
+    lines = _Lines(x, axis, _checked_weights(x, weights, axis))
     if lines.count == 0:
         fail(UserIndexError, "there are no quantiles of no elements")
-    result = lines.without_nans(wanted.of(lines, lines.count))
-    return lines.shaped(result, keepdims, wanted.q.ndim)
+    result = wanted.of(lines, lines.count) if weights is None else wanted.of_weighted(lines)
+    return lines.shaped(lines.without_nans(result), keepdims, wanted.q.ndim)
 
 
-def _nan_quantiles(a: Any, wanted: _Wanted, axis: Any, keepdims: bool) -> Any:
+def _nan_quantiles(a: Any, wanted: _Wanted, axis: Any, keepdims: bool, weights: Any) -> Any:
     x = plain(a)
     if x.size == 0:
         return nanmean(x, axis, keepdims=keepdims)
     if not _dtypes.is_float(x.dtype):
-        return _quantiles(x, wanted, axis, keepdims)
-    lines = _Lines(x, axis)
+        return _quantiles(x, wanted, axis, keepdims, weights)
+    lines = _Lines(x, axis, _checked_weights(x, weights, axis))
     count = lines.numbers()
-    result = wanted.of(lines, count)
+    if weights is None:
+        result = wanted.of(lines, count)
+    else:
+        lines.weights = select(apply("is_nan", lines.sorted), constant(0, lines.weights.dtype), lines.weights)
+        result = wanted.of_weighted(lines)
     nothing = broadcast(call(np.equal, count, 0), result.shape)
     result = select(nothing, full(result.shape, math.nan, result.dtype), result)
     return lines.shaped(result, keepdims, wanted.q.ndim)
@@ -235,7 +277,7 @@ def quantile(
     *,
     weights: Any = None,
 ) -> Any:
-    return _quantiles(a, _Wanted("np.quantile", q, method, weights, False), axis, keepdims)
+    return _quantiles(a, _Wanted(q, method, weights, False), axis, keepdims, weights)
 
 
 @implements(np.percentile)
@@ -249,7 +291,7 @@ def percentile(
     *,
     weights: Any = None,
 ) -> Any:
-    return _quantiles(a, _Wanted("np.percentile", q, method, weights, True), axis, keepdims)
+    return _quantiles(a, _Wanted(q, method, weights, True), axis, keepdims, weights)
 
 
 @implements(np.nanquantile)
@@ -263,7 +305,7 @@ def nanquantile(
     *,
     weights: Any = None,
 ) -> Any:
-    return _nan_quantiles(a, _Wanted("np.nanquantile", q, method, weights, False), axis, keepdims)
+    return _nan_quantiles(a, _Wanted(q, method, weights, False), axis, keepdims, weights)
 
 
 @implements(np.nanpercentile)
@@ -277,4 +319,4 @@ def nanpercentile(
     *,
     weights: Any = None,
 ) -> Any:
-    return _nan_quantiles(a, _Wanted("np.nanpercentile", q, method, weights, True), axis, keepdims)
+    return _nan_quantiles(a, _Wanted(q, method, weights, True), axis, keepdims, weights)
