@@ -211,7 +211,7 @@ class Assembly {
     }
     const Value array = stage_kernel(step, stage).inputs[from.input];
     to.strides = dense_strides(graph_.type_of(array));
-    if (const std::optional<int> input = strided_input(array)) to.strided_input = *input;
+    to.strided_input = strided_input(array).value_or(-1);
     if (const Tensor* constant = graph_.constant_value(array); constant != nullptr && from.ahead) {
       to.place = {Place::Kind::block, 0};  // never read again
       to.packed = Place{Place::Kind::constant, static_cast<int64_t>(program_->constants.size())};
@@ -304,28 +304,20 @@ class Assembly {
 
   void add_sort_step(size_t number, const Plan& plan) {
     const FusedKernel& kernel = kernels_[number];
-    const CompiledSort& sort = *compiled_[number]->sort;
-    const Value array = kernel.inputs[0];
-    auto made = std::make_shared<SortStep>();
-    made->method = sort.method;
-    made->read = sort.read;
-    made->place = read_place(array, plan);
-    made->strides = dense_strides(graph_.type_of(array));
-    if (const std::optional<int> input = strided_input(array)) made->strided_input = *input;
-    made->result = written_place(kernel.outputs[0], plan);
-    made->result_strides = sort.result_strides;
-    made->result_stride = sort.result_stride;
-    made->line_cost = sort.line_cost;
+    auto sort = std::make_shared<SortStep>(compiled_[number]->sort->step);
+    const TensorType& result = graph_.type_of(kernel.outputs[0]);
+    sort->place = read_place(kernel.inputs[0], plan);
+    sort->strided_input = strided_input(kernel.inputs[0]).value_or(-1);
+    sort->result = written_place(kernel.outputs[0], plan);
+    program_->total_cost +=
+        sort->line_cost * static_cast<double>(result.elements() / sort->read.contracted[0].extent);
     Program::Step step;
     step.code = std::shared_ptr<const NativeKernel>(compiled_[number], nullptr);
     step.kernel = compiled_[number]->loops;
-    step.sort = std::move(made);
-    step.bytes_read = graph_.type_of(array).bytes();
-    step.bytes_written = graph_.type_of(kernel.outputs[0]).bytes();
+    step.sort = std::move(sort);
+    step.bytes_read = graph_.type_of(kernel.inputs[0]).bytes();
+    step.bytes_written = result.bytes();
     step.flops = count_flops(kernel);
-    const int64_t length = sort.read.contracted[0].extent;
-    program_->total_cost +=
-        sort.line_cost * static_cast<double>(graph_.type_of(kernel.outputs[0]).elements() / length);
     program_->steps.push_back(std::move(step));
   }
 

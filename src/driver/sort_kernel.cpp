@@ -1,14 +1,13 @@
 #include "driver/sort_kernel.h"
 
 #include "ir/layout.h"
-#include "runtime/sort_step.h"
 
 namespace tokamak {
 namespace {
 
 /// sort along axis 1 of f32[100,1000]: 100 lines of 1000
 ///   quicksort avx2 of 32-bit keys
-std::string describe(const CompiledSort& sort, const FusedKernel& kernel) {
+std::string describe(const SortStep& sort, const FusedKernel& kernel) {
   const Node& node = kernel.body[*kernel.sort];
   const TensorType& operand = kernel.body.type_of(node.inputs[0]);
   const int64_t length = sort.read.contracted[0].extent;
@@ -25,21 +24,20 @@ std::string describe(const CompiledSort& sort, const FusedKernel& kernel) {
 
 CompiledSort compile_sort(const FusedKernel& kernel, const Cpu& cpu) {
   const Node& node = kernel.body[*kernel.sort];
-  CompiledSort sort;
-  sort.read = read_of_sorted(kernel.body, *kernel.sort);
+  const TensorType& operand = kernel.body.type_of(node.inputs[0]);
   const auto axis = static_cast<size_t>(node.attributes.integer(Attr::axis));
-  const std::vector<int64_t> strides = dense_strides(node.type);
-  for (size_t i = 0; i < strides.size(); ++i) {
-    if (i != axis) sort.result_strides.push_back(strides[i]);
-  }
-  sort.result_stride = strides[axis];
   const int64_t length = node.type.shape[axis];
-  sort.method =
-      choose_sort_method(kernel.body.type_of(node.inputs[0]).dtype,
-                         node.op == Op::sort ? SortResult::values : SortResult::positions, length, cpu);
-  sort.line_cost = sort_cost(length, sort.method->key_bytes());
-  sort.description = describe(sort, kernel);
-  return sort;
+  SortStep step;
+  step.method = choose_sort_method(
+      operand.dtype, node.op == Op::sort ? SortResult::values : SortResult::positions, length, cpu);
+  step.read = read_of_sorted(kernel.body, *kernel.sort);
+  step.strides = dense_strides(kernel.body.type_of(step.read.array));
+  step.result_strides = dense_strides(node.type);
+  step.result_stride = step.result_strides[axis];
+  step.result_strides.erase(step.result_strides.begin() + static_cast<int64_t>(axis));
+  step.line_cost = sort_cost(length, step.method->key_bytes());
+  std::string description = describe(step, kernel);
+  return {std::move(step), std::move(description)};
 }
 
 }  // namespace tokamak

@@ -2,22 +2,16 @@
 
 // Kernels that sort, compiled: how the operand is read, and by which method it is sorted.
 
-#include <memory>
 #include <string>
-#include <vector>
 
-#include "fusion/product.h"
-#include "library/sort.h"
+#include "fusion/kernel.h"
+#include "runtime/sort_step.h"
 #include "support/cpu.h"
 
 namespace tokamak {
 
 struct CompiledSort {
-  OperandRead read;
-  std::shared_ptr<const SortMethod> method;
-  std::vector<int64_t> result_strides;  ///< bytes, by axis of the lines
-  int64_t result_stride = 0;            ///< bytes, along a line
-  double line_cost = 0;
+  SortStep step;  ///< without the places of its memory, as if the operand were dense
   std::string description;
 };
 
