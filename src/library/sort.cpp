@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <type_traits>
@@ -132,7 +133,9 @@ class LineMethod : public SortMethod {
     };
     auto keys_of = [&](int64_t j) { return in_result ? result(j) : all + j * line_bytes; };
     // Lines that lie across the memory are read and written some elements at a time, all lines in turn.
-    const int64_t at_once = lines.count == 1 ? length_ : kElementsAtOnce;
+    const bool across = lines.count > 1 && (std::abs(lines.first.stride) > std::abs(lines.line_stride) ||
+                                            lines.result_stride > lines.result_line_stride);
+    const int64_t at_once = across ? kElementsAtOnce : length_;
     KeyRange ranges[kMaxSortLines];
     std::fill_n(ranges, lines.count, kNoRange);
     for_each_piece(lines.count, at_once, [&](int64_t j, int64_t first, int64_t last) {

@@ -80,12 +80,14 @@ class RunningSort {
   }
 
   /// Lines that lie across the memory are sorted several at a time, so that all of what is read with an
-  /// element of one is used; as long as their keys stay in the cache.
+  /// element of one is used; as long as their keys stay in the cache. So are short lines, which are soon
+  /// done.
   int64_t lines_at_once() const {
     constexpr int64_t kKeysInCache = 512 << 10;
     constexpr int64_t kFew = 4;
+    constexpr int64_t kShort = 256;
     const bool reads_across = std::abs(stride_) > std::abs(axes_.back().stride);
-    if (in_result_ && !reads_across) return 1;
+    if (in_result_ && !reads_across && length_ > kShort) return 1;
     return std::min(std::clamp(kKeysInCache / line_bytes(), kFew, kMaxSortLines), axes_.back().extent);
   }
 

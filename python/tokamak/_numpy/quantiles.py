@@ -17,7 +17,7 @@ from .._ops import apply, broadcast, constant, convert, full, is_array, is_numbe
 from .._registry import implements
 from .known import at_places, known, part, plain
 from .reductions import axes_of, cumsum, mean, sum_
-from .sorting import along
+from .sorting import along, order_along, sorted_along
 from .statistics import nanmean, weights_along
 from .ufuncs import call
 
@@ -34,9 +34,9 @@ class _Lines:
         self.has_nans = _dtypes.is_float(x.dtype)
         lines, place = self._along_one_axis(x)
         if weights is None:
-            self.sorted = self._first(apply("sort", lines, axis=place), place)
+            self.sorted = self._first(sorted_along(lines, place), place)
         else:
-            order = apply("argsort", lines, axis=place)
+            order = order_along(lines, place)
             self.sorted = self._first(along(lines, order, place), place)
             self.weights = self._first(along(self._along_one_axis(weights)[0], order, place), place)
 

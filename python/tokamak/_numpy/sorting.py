@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _dtypes, _sharing
 from .._errors import UserTypeError, UserValueError, fail
-from .._ops import apply, broadcast, constant, iota, reshape
+from .._ops import apply, broadcast, constant, full, iota, reshape
 from .._registry import implements
 from .known import known, plain
 from .reductions import axis_of
@@ -42,11 +42,20 @@ def _with_an_axis(x: Any) -> Any:
     return x if x.ndim else reshape(x, [1])
 
 
+def sorted_along(x: Any, axis: int) -> Any:
+    return apply("sort", x, axis=axis) if x.shape[axis] > 1 else x
+
+
+def order_along(x: Any, axis: int) -> Any:
+    """Where the elements of the sorted array are. Of one element, at its place."""
+    return apply("argsort", x, axis=axis) if x.shape[axis] > 1 else full(x.shape, 0, _dtypes.INT64)
+
+
 def _sorted(x: Any, axis: int, is_stable: bool) -> Any:
     """A stable sort keeps zeros in their order, whatever their sign; another one has -0.0 first, and is faster."""
     if is_stable and _dtypes.is_float(x.dtype):
-        return along(x, apply("argsort", x, axis=axis), axis)
-    return apply("sort", x, axis=axis)
+        return along(x, order_along(x, axis), axis)
+    return sorted_along(x, axis)
 
 
 @implements(np.sort)
@@ -60,7 +69,7 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
 def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
     _check_kind("np.argsort", kind, order, stable)
     x, place = _flat_unless(_with_an_axis(plain(a)), axis)
-    return apply("argsort", x, axis=place)
+    return order_along(x, place)
 
 
 def sort_in_place(x: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
@@ -99,14 +108,14 @@ def _check_partition(what: str, x: Any, place: int, kth: Any, kind: Any, order: 
 def partition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> Any:
     x, place = _flat_unless(plain(a), axis)
     _check_partition("np.partition", x, place, kth, kind, order)
-    return apply("sort", x, axis=place)
+    return sorted_along(x, place)
 
 
 @implements(np.argpartition)
 def argpartition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> Any:
     x, place = _flat_unless(_with_an_axis(plain(a)), axis)
     _check_partition("np.argpartition", x, place, kth, kind, order)
-    return apply("argsort", x, axis=place)
+    return order_along(x, place)
 
 
 def partition_in_place(
@@ -115,7 +124,7 @@ def partition_in_place(
     """x.partition(kth)"""
     place = axis_of(x, axis)
     _check_partition("x.partition", x, place, kth, kind, order)
-    _sharing.write(x, apply("sort", x, axis=place), "x.partition")
+    _sharing.write(x, sorted_along(x, place), "x.partition")
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -149,7 +158,7 @@ def lexsort(keys: Any, axis: Any = -1) -> Any:
     if not shape:
         return constant(0, _dtypes.INT64)
     place = axis_of(listed[0], axis)
-    order = apply("argsort", listed[0], axis=place)
+    order = order_along(listed[0], place)
     for key in listed[1:]:
-        order = along(order, apply("argsort", along(key, order, place), axis=place), place)
+        order = along(order, order_along(along(key, order, place), place), place)
     return order
