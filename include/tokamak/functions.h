@@ -266,6 +266,12 @@ Array cumprod(const Operand& x, std::optional<int64_t> axis = {}, std::optional<
 Array cummax(const Operand& x, std::optional<int64_t> axis = {});
 Array cummin(const Operand& x, std::optional<int64_t> axis = {});
 
+/// The elements of every line along the axis in rising order, NaNs last; without an axis, of the flattened
+/// array.
+Array sort(const Operand& x, std::optional<int64_t> axis = -1);
+/// Where they were, as i64: stable, so that elements which compare equal keep their order.
+Array argsort(const Operand& x, std::optional<int64_t> axis = -1);
+
 // Products of matrices and their kin, with NumPy's shapes. Each is one `dot` of the IR: f16 and bf16 are
 // summed in f32 and stay what they are, integers wrap, and bool is "or" of "and". Numbers are arrays here, of
 // their default dtype.

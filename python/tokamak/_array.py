@@ -21,7 +21,9 @@ from ._numpy import (
     indexing,
     masked,
     reductions,
+    searching,
     shapes,
+    sorting,
     ufuncs,
     writing,
 )
@@ -403,6 +405,21 @@ class Array(_native.ArrayBase):
 
     def cumprod(self, axis: Any = None, dtype: Any = None) -> Array:
         return _sharing.owned(reductions.cumprod(self, axis, dtype), (self,))
+
+    def sort(self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+        sorting.sort_in_place(self, axis, kind, order, stable=stable)
+
+    def argsort(self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Array:
+        return sorting.argsort(self, axis, kind, order, stable=stable)
+
+    def partition(self, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> None:
+        sorting.partition_in_place(self, kth, axis, kind, order)
+
+    def argpartition(self, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Array:
+        return sorting.argpartition(self, kth, axis, kind, order)
+
+    def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> Array:
+        return searching.searchsorted(self, v, side, sorter)
 
     def dot(self, b: Any) -> Array:
         return contractions.dot(self, b)

@@ -143,6 +143,7 @@ class Assembly {
   std::vector<std::pair<Value, BufferId>> overwritable_inputs(size_t step) const {
     const FusedKernel& kernel = kernels_[step];
     std::vector<std::pair<Value, BufferId>> found;
+    if (kernel.sort) return found;
     const CompiledProduct* product = compiled_[step]->product.get();
     if (product == nullptr) {
       for (size_t i = 0; i < kernel.inputs.size(); ++i)
@@ -210,10 +211,7 @@ class Assembly {
     }
     const Value array = stage_kernel(step, stage).inputs[from.input];
     to.strides = dense_strides(graph_.type_of(array));
-    if (auto input = input_of_.find(static_cast<uint32_t>(array));
-        input != input_of_.end() && !layouts_[static_cast<size_t>(input->second)].dense) {
-      to.strided_input = input->second;
-    }
+    to.strided_input = strided_input(array).value_or(-1);
     if (const Tensor* constant = graph_.constant_value(array); constant != nullptr && from.ahead) {
       to.place = {Place::Kind::block, 0};  // never read again
       to.packed = Place{Place::Kind::constant, static_cast<int64_t>(program_->constants.size())};
@@ -268,11 +266,15 @@ class Assembly {
     return to;
   }
 
+  /// Which input of the program the value is, when its strides are known at run time only.
+  std::optional<int> strided_input(Value value) const {
+    const auto input = input_of_.find(static_cast<uint32_t>(value));
+    if (input == input_of_.end() || layouts_[static_cast<size_t>(input->second)].dense) return std::nullopt;
+    return input->second;
+  }
+
   void note_strides(Value input, std::vector<int>& strided_inputs) const {
-    if (auto position = input_of_.find(static_cast<uint32_t>(input));
-        position != input_of_.end() && !layouts_[static_cast<size_t>(position->second)].dense) {
-      strided_inputs.push_back(position->second);
-    }
+    if (const std::optional<int> position = strided_input(input)) strided_inputs.push_back(*position);
   }
 
   void add_block_step(size_t number, const Plan& plan) {
@@ -297,6 +299,25 @@ class Assembly {
         product.batch * ((product.rows + product.block_rows - 1) / product.block_rows) *
         ((product.stages.back().columns + product.block_columns - 1) / product.block_columns);
     program_->total_cost += product.block_cost * static_cast<double>(blocks);
+    program_->steps.push_back(std::move(step));
+  }
+
+  void add_sort_step(size_t number, const Plan& plan) {
+    const FusedKernel& kernel = kernels_[number];
+    auto sort = std::make_shared<SortStep>(compiled_[number]->sort->step);
+    const TensorType& result = graph_.type_of(kernel.outputs[0]);
+    sort->place = read_place(kernel.inputs[0], plan);
+    sort->strided_input = strided_input(kernel.inputs[0]).value_or(-1);
+    sort->result = written_place(kernel.outputs[0], plan);
+    program_->total_cost +=
+        sort->line_cost * static_cast<double>(result.elements() / sort->read.contracted[0].extent);
+    Program::Step step;
+    step.code = std::shared_ptr<const NativeKernel>(compiled_[number], nullptr);
+    step.kernel = compiled_[number]->loops;
+    step.sort = std::move(sort);
+    step.bytes_read = graph_.type_of(kernel.inputs[0]).bytes();
+    step.bytes_written = result.bytes();
+    step.flops = count_flops(kernel);
     program_->steps.push_back(std::move(step));
   }
 
@@ -339,6 +360,7 @@ class Assembly {
     });
     if (writes_nothing) return;
     if (compiled_[number]->product != nullptr) return add_block_step(number, plan);
+    if (compiled_[number]->sort != nullptr) return add_sort_step(number, plan);
     Program::Step step;
     // The step keeps the whole kernel in use, and so known to the cache.
     step.code = std::shared_ptr<const NativeKernel>(compiled_[number], compiled_[number]->code.get());

@@ -65,6 +65,20 @@ std::string key_of(const KernelRequest& request, bool fast_math, const Cpu& cpu)
   return key;
 }
 
+/// The loops of a kernel that a routine of the library is all of.
+std::shared_ptr<const LoopKernel> no_loops(const FusedKernel& kernel) {
+  auto empty = std::make_shared<LoopKernel>();
+  empty->name = kernel.name;
+  return empty;
+}
+
+std::shared_ptr<const CompiledKernel> compile_with_sort(const KernelRequest& request, const Cpu& cpu) {
+  auto compiled = std::make_shared<CompiledKernel>();
+  compiled->sort = std::make_shared<CompiledSort>(compile_sort(*request.kernel, cpu));
+  compiled->loops = no_loops(*request.kernel);
+  return compiled;
+}
+
 std::shared_ptr<const CompiledKernel> compile_with_product(const KernelRequest& request, bool fast_math,
                                                            const Cpu& cpu) {
   auto product = std::make_shared<CompiledProduct>(
@@ -73,11 +87,7 @@ std::shared_ptr<const CompiledKernel> compile_with_product(const KernelRequest& 
   const CompiledStage& last = product->stages.back();
   compiled->code = last.code;
   compiled->loops = last.loops;
-  if (compiled->loops == nullptr) {
-    auto empty = std::make_shared<LoopKernel>();
-    empty->name = request.kernel->name;
-    compiled->loops = std::move(empty);
-  }
+  if (compiled->loops == nullptr) compiled->loops = no_loops(*request.kernel);
   compiled->decisions = product->decisions;
   compiled->product = std::move(product);
   return compiled;
@@ -86,6 +96,7 @@ std::shared_ptr<const CompiledKernel> compile_with_product(const KernelRequest& 
 std::shared_ptr<const CompiledKernel> compile_one(const KernelRequest& request, bool fast_math,
                                                   const Cpu& cpu) {
   ProfileScope profile(ProfileCategory::compile, request.kernel->name);
+  if (request.kernel->sort) return compile_with_sort(request, cpu);
   if (request.kernel->product) return compile_with_product(request, fast_math, cpu);
   ScheduledKernel scheduled = schedule_kernel(*request.kernel, request.layouts[0], cpu, request.own_outputs);
   scheduled.loops.relaxed_math = fast_math;

@@ -6,6 +6,7 @@
 
 #include "codegen/codegen.h"
 #include "driver/product_kernel.h"
+#include "driver/sort_kernel.h"
 #include "fusion/kernel.h"
 #include "ir/layout.h"
 #include "schedule/schedule.h"
@@ -20,6 +21,8 @@ struct CompiledKernel {
   std::shared_ptr<const NativeKernel> code;
   /// With a product: all of it. `loops` and `code` are then those of the last stage, and may be empty.
   std::shared_ptr<const CompiledProduct> product;
+  /// A sort: all of it. `loops` has only the name, and there is no code.
+  std::shared_ptr<const CompiledSort> sort;
 };
 
 /// One kernel to compile.

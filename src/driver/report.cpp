@@ -111,7 +111,9 @@ std::shared_ptr<const Explanation> explain(const Journey& journey) {
     report.ops = op_names(fused);
     for (const FusedKernel* stage : stages_of(fused))
       report.graph += (report.graph.empty() ? "" : "\n") + print(stage->body, kForPeople);
-    report.loops = compiled.product != nullptr ? compiled.product->description : print(*compiled.loops);
+    report.loops = compiled.product != nullptr ? compiled.product->description
+                   : compiled.sort != nullptr  ? compiled.sort->description
+                                               : print(*compiled.loops);
     report.schedule = compiled.decisions;
     for (Value input : values_read(fused)) report.bytes_read += journey.optimized.type_of(input).bytes();
     for (Value output : fused.outputs) report.bytes_written += journey.optimized.type_of(output).bytes();

@@ -127,7 +127,7 @@ class Chaining {
   }
 
   bool fits(const FusedKernel& feeder, const Shape& shape, int64_t rows, bool needs_whole_rows) const {
-    if (!is_full(feeder.domain, shape)) return false;
+    if (feeder.sort || !is_full(feeder.domain, shape)) return false;
     if (!feeder.domain.sweeps_within_last(columns_)) return false;
     for (const Node& node : feeder.body.nodes()) {
       const bool may_fail =

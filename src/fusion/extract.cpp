@@ -18,6 +18,8 @@ class Extraction {
     const std::optional<Value> product = state.groups[static_cast<size_t>(group)].product;
     for (size_t operand = 0; product && operand < 2; ++operand)
       operands_.insert(read_of_operand(state.graph, *product, operand).array);
+    const std::optional<Value> sort = state.groups[static_cast<size_t>(group)].sort;
+    if (sort) operands_.insert(read_of_sorted(state.graph, *sort).array);
   }
 
   FusedKernel run() {
@@ -58,6 +60,7 @@ class Extraction {
       kernel.product = mapping.at(static_cast<uint32_t>(*group.product));
       kernel.columns = group.columns;
     }
+    if (group.sort) kernel.sort = mapping.at(static_cast<uint32_t>(*group.sort));
     return kernel;
   }
 

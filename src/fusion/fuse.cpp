@@ -48,7 +48,8 @@ class Fuser {
     std::vector<std::pair<int, std::string>> refusals;
     const Node& node = state_.graph[value];
     if (node.op == Op::dot) copy_operands(value);
-    if (state_.options.fuse && node.op != Op::scatter && node.op != Op::dot) {
+    if (sorts(node)) copy_unless_stored(read_of_sorted(state_.graph, value).array);
+    if (state_.options.fuse && node.op != Op::scatter && node.op != Op::dot && !sorts(node)) {
       for (int candidate : candidates(value)) {
         const Joining joining = examine_joining(state_, value, state_.groups[static_cast<size_t>(candidate)]);
         if (joining.allowed()) return join(value, candidate, joining);
@@ -58,7 +59,8 @@ class Fuser {
     Group fresh;
     fresh.order = static_cast<int>(state_.groups.size());
     fresh.domain = own_domain(state_.graph, value);
-    fresh.closed = node.op == Op::scatter;
+    fresh.closed = node.op == Op::scatter || sorts(node);
+    if (sorts(node)) fresh.sort = value;
     if (node.op == Op::dot) {
       fresh.product = value;
       fresh.columns = product_columns(value);
@@ -80,10 +82,11 @@ class Fuser {
 
   /// Operands that are no array yet, nor an affine view of one, are written to memory first.
   void copy_operands(Value dot) {
-    for (size_t operand : {0, 1}) {
-      const Value array = read_of_operand(state_.graph, dot, operand).array;
-      if (needs_copy(state_.graph[array]) && state_[array].group < 0) place(array);
-    }
+    for (size_t operand : {0, 1}) copy_unless_stored(read_of_operand(state_.graph, dot, operand).array);
+  }
+
+  void copy_unless_stored(Value array) {
+    if (needs_copy(state_.graph[array]) && state_[array].group < 0) place(array);
   }
 
   /// The axes of a product's domain that come from its second operand.

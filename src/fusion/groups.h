@@ -25,6 +25,7 @@ struct Group {
   std::set<Value> permuted;  ///< members that are transposes of others, see FusedKernel::permuted
   std::optional<Value> product;  ///< the dot among its members; there is one at most
   size_t columns = 0;            ///< how many of the last axes of the domain are columns of the product
+  std::optional<Value> sort;     ///< its only member, a sort
   int first_reader = INT_MAX;    ///< lowest order among the groups that read its members
   bool closed = false;           ///< takes no more members
   int merged_into = -1;          ///< the group that has its members now

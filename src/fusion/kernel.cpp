@@ -1,6 +1,7 @@
 #include "fusion/kernel.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 #include "ops/contract.h"
@@ -124,10 +125,21 @@ double count_flops(const FusedKernel& kernel) {
   return flops;
 }
 
+namespace {
+
+/// That sorting costs for each element.
+double comparisons_of(const Node& sort) {
+  const int64_t length = sort.type.shape[static_cast<size_t>(sort.attributes.integer(Attr::axis))];
+  return std::log2(static_cast<double>(std::max<int64_t>(length, 1)));
+}
+
+}  // namespace
+
 double count_flops(const Graph& body) {
   double flops = 0;
   for (const Node& node : body.nodes()) {
     if (family_of(node.op) == OpFamily::Elementwise) flops += static_cast<double>(node.type.elements());
+    if (sorts(node)) flops += static_cast<double>(node.type.elements()) * comparisons_of(node);
     if (sweeps(node)) flops += static_cast<double>(body.type_of(node.inputs[0]).elements());
     if (node.op == Op::dot) {
       const Shape& lhs = body.type_of(node.inputs[0]).shape;

@@ -15,6 +15,7 @@ namespace tokamak {
 /// else does not.
 inline bool reduces(const Node& node) { return family_of(node.op) == OpFamily::Reduce; }
 inline bool scans(const Node& node) { return family_of(node.op) == OpFamily::Cumulative; }
+inline bool sorts(const Node& node) { return family_of(node.op) == OpFamily::Sort; }
 inline bool sweeps(const Node& node) { return reduces(node) || scans(node); }
 
 /// The iteration space of a kernel. Axes of extent 1 are left out everywhere, so [N,1,M] and [N,M] are the
@@ -63,6 +64,7 @@ struct FusedKernel {
   std::vector<bool> permuted;
   std::optional<Value> product;  ///< the one dot, of the body; see fusion/product.h
   size_t columns = 0;            ///< with a product: how many of the last axes of the domain are its columns
+  std::optional<Value> sort;     ///< the one sort or argsort, of the body: the kernel does nothing else
   /// Runs before it on each block of rows: one of its outputs is the first operand of the product, and is
   /// never all in memory.
   std::shared_ptr<const FusedKernel> feeder;

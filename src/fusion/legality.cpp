@@ -113,6 +113,8 @@ class Examination {
     const Node& node = graph_[value_];
     if (node.op == Op::dot) {
       start_product();
+    } else if (sorts(node)) {
+      reads_operand(read_of_sorted(graph_, value_));
     } else if (node.op == Op::scatter) {
       for (Value input : node.inputs)
         need(input, full_index(own_domain(graph_, input), graph_.type_of(input).shape));
@@ -134,12 +136,13 @@ class Examination {
 
   /// A product reads its operands from memory, all of them over and over.
   void start_product() {
-    for (size_t operand : {0, 1}) {
-      const OperandRead read = read_of_operand(graph_, value_, operand);
-      joining_.arrays.push_back(read.array);
-      if (state_[read.array].group >= 0) joining_.stored.push_back(read.array);
-      joining_.recomputed.insert(joining_.recomputed.end(), read.passed.begin(), read.passed.end());
-    }
+    for (size_t operand : {0, 1}) reads_operand(read_of_operand(graph_, value_, operand));
+  }
+
+  void reads_operand(const OperandRead& read) {
+    joining_.arrays.push_back(read.array);
+    if (state_[read.array].group >= 0) joining_.stored.push_back(read.array);
+    joining_.recomputed.insert(joining_.recomputed.end(), read.passed.begin(), read.passed.end());
   }
 
   double op_cost(const Node& node, DType operand) const {

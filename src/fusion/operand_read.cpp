@@ -74,13 +74,18 @@ class OperandWalk {
                            first ? &axes.lhs_contract : &axes.rhs_contract};
     at_.resize(shape.size());
     for (size_t kind = 0; kind < std::size(kinds); ++kind) {
-      for (int64_t axis : *kinds[kind]) {
-        const int64_t extent = shape[static_cast<size_t>(axis)];
-        const LoopVar var = add_variable(extent);
-        digits_.push_back({var, kind});
-        if (extent != 1) at_[static_cast<size_t>(axis)] = Index::of(var);
-      }
+      for (int64_t axis : *kinds[kind]) add_digit(static_cast<size_t>(axis), shape, kind);
     }
+  }
+
+  /// The operand of a sort: lines, and one axis along them.
+  OperandWalk(const Graph& graph, Value sort) : graph_(graph), views_only_(true) {
+    value_ = graph[sort].inputs[0];
+    const Shape& shape = graph.type_of(value_).shape;
+    const auto sorted = static_cast<size_t>(graph[sort].attributes.integer(Attr::axis));
+    at_.resize(shape.size());
+    for (size_t axis = 0; axis < shape.size(); ++axis)
+      add_digit(axis, shape, axis == sorted ? kContracted : kLines);
   }
 
   OperandRead run() {
@@ -101,6 +106,12 @@ class OperandWalk {
     size_t kind;
   };
 
+  void add_digit(size_t axis, const Shape& shape, size_t kind) {
+    const LoopVar var = add_variable(shape[axis]);
+    digits_.push_back({var, kind});
+    if (shape[axis] != 1) at_[axis] = Index::of(var);
+  }
+
   LoopVar add_variable(int64_t extent) {
     extents_.push_back(extent);
     return static_cast<LoopVar>(extents_.size() - 1);
@@ -114,6 +125,8 @@ class OperandWalk {
     const Node& node = graph_[value_];
     if (is_view(node.op)) {
       follow_view();
+    } else if (views_only_) {
+      return false;
     } else if (node.op == Op::pad && is_zero(graph_, node.inputs[1])) {
       const ElementRead inside = reads()[0];
       at_ = inside.index;
@@ -130,9 +143,9 @@ class OperandWalk {
 
   /// A reshape that cuts an axis in two makes two axes of it here, too: [m, 8*64] read from [m, 8, 64].
   void follow_view() {
-    constexpr int kMaxCuts = 8;
+    const int most_cuts = views_only_ ? 0 : 8;
     std::vector<Index> next = reads()[0].index;
-    for (int cut = 0; cut < kMaxCuts && !is_affine(next, {}); ++cut) {
+    for (int cut = 0; cut < most_cuts && !is_affine(next, {}); ++cut) {
       std::optional<Division> division;
       for (const Index& index : next) {
         if (!division) division = division_in(index);
@@ -194,6 +207,7 @@ class OperandWalk {
   }
 
   const Graph& graph_;
+  bool views_only_ = false;
   Value value_;
   std::vector<Index> at_;
   Guard guard_;
@@ -208,5 +222,7 @@ class OperandWalk {
 OperandRead read_of_operand(const Graph& graph, Value dot, size_t operand) {
   return OperandWalk(graph, dot, operand).run();
 }
+
+OperandRead read_of_sorted(const Graph& graph, Value sort) { return OperandWalk(graph, sort).run(); }
 
 }  // namespace tokamak

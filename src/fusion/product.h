@@ -13,7 +13,7 @@
 
 namespace tokamak {
 
-/// How one operand of a dot is read: views, zero padding and exact widening between it and an array in memory
+/// How one operand of a dot (or of a sort) is read: views, zero padding and exact widening between it and an array in memory
 /// are part of the reading. The position along axis s of the array is
 ///   offsets[s] + sum over the axes d of the operand of coefficient[d][s] * position[d].
 struct OperandRead {
@@ -40,6 +40,9 @@ struct OperandRead {
 
 /// Operand 0 or 1 of the dot.
 OperandRead read_of_operand(const Graph& graph, Value dot, size_t operand);
+
+/// How the operand of a sort is read: its lines, and along each of them. Views are all that is on the way.
+OperandRead read_of_sorted(const Graph& graph, Value sort);
 
 /// Whether the array an operand reads has to be written first, because nothing else does.
 bool needs_copy(const Node& node);

@@ -17,6 +17,7 @@ Tensor index(const Node& node, std::span<const Tensor> operands);
 Tensor reduce(const Node& node, const Tensor& operand);
 Tensor arg_reduce(const Node& node, const Tensor& operand);
 Tensor cumulative(const Node& node, const Tensor& operand);
+Tensor sorted(const Node& node, const Tensor& operand);
 Tensor dot(const Node& node, const Tensor& lhs, const Tensor& rhs);
 
 }  // namespace tokamak::interp

@@ -40,6 +40,8 @@ Tensor interpret_node(const Node& node, std::span<const Tensor> operands, bool f
       return interp::reduce(node, operands[0]);
     case OpFamily::Cumulative:
       return interp::cumulative(node, operands[0]);
+    case OpFamily::Sort:
+      return interp::sorted(node, operands[0]);
     case OpFamily::Contract:
       return interp::dot(node, operands[0], operands[1]);
   }

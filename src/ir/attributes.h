@@ -14,7 +14,7 @@ namespace tokamak {
 /// Names of attributes, as printed. Which op takes which is the business of its type rule.
 enum class Attr : uint8_t {
   axes,          ///< ints: reductions, reverse, window
-  axis,          ///< int: iota, concatenate, gather, scatter, argmax, cumulative
+  axis,          ///< int: iota, concatenate, gather, scatter, argmax, cumulative, sort
   shape,         ///< ints: broadcast, reshape, iota
   permutation,   ///< ints: transpose
   starts,        ///< ints: slice

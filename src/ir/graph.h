@@ -21,6 +21,8 @@
 //     convert to a float rounds once. convert to bool is "not zero", true for NaN.
 //   - Sums are associated in a fixed way that depends on types, shapes and layouts only, not on threads.
 //   - argmax and argmin give the first index, as i64. Empty max, min, argmax, argmin are type errors.
+//   - sort {axis} rises along the axis, with -0 before +0 and NaNs last. argsort {axis} gives the positions of the
+//     elements in that order, as i64; elements that compare equal (+0 and -0, and all NaNs) keep their order.
 //   - gather {axis}: operand[:axis] + indices.shape + operand[axis+1:], the indices an integer tensor.
 //   - scatter {axis}(operand, indices, updates): the operand with updates combined in at those places, in order.
 //   - dynamic_slice(operand, start...) {sizes} and dynamic_update_slice(operand, update, start...) take one scalar

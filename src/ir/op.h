@@ -7,7 +7,7 @@
 
 namespace tokamak {
 
-enum class OpFamily : uint8_t { Source, Elementwise, View, Index, Reduce, Cumulative, Contract };
+enum class OpFamily : uint8_t { Source, Elementwise, View, Index, Reduce, Cumulative, Sort, Contract };
 
 enum class Op : uint8_t {
 #define OP(name, family, arity, numpy) name,

@@ -178,6 +178,7 @@ ValueId Evaluator::make(Value value, const std::vector<Index>& at, const Guard& 
     case OpFamily::Cumulative:
       return make_scan(value, at);
     case OpFamily::Reduce:
+    case OpFamily::Sort:
     case OpFamily::Contract:
       break;
   }

@@ -175,6 +175,7 @@ double scalar_cost(Op op, DType operand, DType result) {
       return remembered_count(op, operand, result);
     case OpFamily::Reduce:
     case OpFamily::Cumulative:
+    case OpFamily::Sort:
     case OpFamily::Contract:
       return 1;
     case OpFamily::Source:

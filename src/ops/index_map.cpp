@@ -173,6 +173,7 @@ bool is_pointwise(Op op) {
       return op != Op::scatter;
     case OpFamily::Reduce:
     case OpFamily::Cumulative:
+    case OpFamily::Sort:
     case OpFamily::Contract:
       return false;
   }
@@ -225,6 +226,7 @@ std::vector<ElementRead> reads_of(const Graph& graph, Value value, const std::ve
       break;
     case OpFamily::Reduce:
     case OpFamily::Cumulative:
+    case OpFamily::Sort:
     case OpFamily::Contract:
       throw InternalError(std::string(name_of(node.op)) + " is not pointwise", node.where);
   }

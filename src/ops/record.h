@@ -61,7 +61,7 @@ constexpr AttrSet attr_set(std::initializer_list<Attr> names) {
 constexpr bool contains(AttrSet set, Attr name) { return (set >> static_cast<int>(name) & 1) != 0; }
 
 /// All rules of one op, next to each other. The tables are in elementwise/*.h, reduce.h, cumulative.h,
-/// view.h, index.h and source.h, with the longer rules in the .cpp of the same name.
+/// sort.h, view.h, index.h and source.h, with the longer rules in the .cpp of the same name.
 struct OpRecord {
   Op op;
   DTypes dtypes;  ///< of the operands; select, gather, scatter and dynamic slices say more in their type rule

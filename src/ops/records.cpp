@@ -11,6 +11,7 @@
 #include "ops/index.h"
 #include "ops/record.h"
 #include "ops/reduce.h"
+#include "ops/sort.h"
 #include "ops/source.h"
 #include "ops/type_rules.h"
 #include "ops/view.h"
@@ -55,6 +56,7 @@ constexpr Collected collect() {
   all.put(rules::kIndexing);
   all.put(rules::kReductions);
   all.put(rules::kCumulative);
+  all.put(rules::kSorting);
   all.put(rules::kContractions);
   return all;
 }

@@ -103,6 +103,7 @@ void run_step(const Program::Step& step, const Running& running) {
   ProfileScope profile(ProfileCategory::kernel, step.kernel->name);
   profile.count(step.bytes_read, step.bytes_written, step.flops);
 
+  if (step.sort != nullptr) return run_sort_step(*step.sort, running);
   int32_t failed_check = 0;
   if (step.block != nullptr) {
     run_block_step(*step.block, running, &failed_check);

@@ -9,6 +9,7 @@
 #include "ir/layout.h"
 #include "ir/tensor.h"
 #include "runtime/block_step.h"
+#include "runtime/sort_step.h"
 #include "tokamak/types.h"
 
 namespace tokamak {
@@ -24,6 +25,7 @@ class Program {
     std::vector<int> strided_inputs;  ///< program inputs whose strides fill KernelFrame::strides, in order
     std::vector<int64_t> grains;      ///< by nest: tasks that are worth a chunk
     std::shared_ptr<const BlockStep> block;  ///< a step with a product: runs this instead of `code`
+    std::shared_ptr<const SortStep> sort;    ///< a step that sorts: runs this
     int64_t bytes_read = 0;
     int64_t bytes_written = 0;
     double flops = 0;

@@ -48,6 +48,7 @@ Array arg_reduced(Op op, const Operand& x, std::optional<int64_t> axis, bool kee
   return reshaped(result, with_ones_at(array.shape(), kept), x.where());
 }
 
+/// What keeps its shape, and goes along one axis.
 Array running(Op op, const Operand& x, std::optional<int64_t> axis, std::optional<DType> dtype,
               std::string_view name) {
   AtLine line(x);
@@ -140,6 +141,12 @@ Array cummax(const Operand& x, std::optional<int64_t> axis) {
 
 Array cummin(const Operand& x, std::optional<int64_t> axis) {
   return running(Op::cummin, x, axis, {}, "cummin");
+}
+
+Array sort(const Operand& x, std::optional<int64_t> axis) { return running(Op::sort, x, axis, {}, "sort"); }
+
+Array argsort(const Operand& x, std::optional<int64_t> axis) {
+  return running(Op::argsort, x, axis, {}, "argsort");
 }
 
 }  // namespace tokamak

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes
-from .._errors import UserTypeError, UserValueError, fail, unsupported
+from .._errors import UserTypeError, UserValueError, fail
 from .._ops import (
     apply,
     as_array,
@@ -149,11 +149,10 @@ def _in_one_period(at: Any, xp: Any, values: Any, period: Any) -> tuple[Any, Any
         fail(UserValueError, "period must be a non-zero value")
     period = abs(period)
     elements = known(xp)
-    if elements is None:
-        unsupported("np.interp with period= and points that are computed", "sort the points outside")
-    wrapped = np.asarray(elements, np.float64) % period
-    order = np.argsort(wrapped)
-    wrapped, values = wrapped[order], take(values, order)
+    points = convert(plain(xp), _dtypes.FLOAT64) if elements is None else np.asarray(elements, np.float64)
+    wrapped = points % period
+    order = np.argsort(wrapped, stable=True)
+    wrapped, values = np.take(wrapped, order), take(values, order)
     points = np.concatenate([wrapped[-1:] - period, wrapped, wrapped[:1] + period])
     values = concatenate([part(values, 0, -1, None), values, part(values, 0, 0, 1)])
     return call(np.remainder, at, period), as_array(points), values

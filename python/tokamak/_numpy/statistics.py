@@ -35,7 +35,7 @@ def average(
         result = mean(x, axis, keepdims=keepdims)
         count = math.prod(x.shape[i] for i in axes_of(x, axis))
         return (result, full(result.shape, count, result.dtype)) if returned else result
-    w = _weights_along(x, plain(weights), axis)
+    w = weights_along(x, plain(weights), axis)
     kinds = [x.dtype, w.dtype] if _dtypes.is_float(x.dtype) else [x.dtype, w.dtype, _dtypes.FLOAT64]
     dtype = np.result_type(*kinds)
     total_weight = sum_(w, axis, dtype, keepdims)
@@ -44,7 +44,7 @@ def average(
     return (result, broadcast(total_weight, result.shape)) if returned else result
 
 
-def _weights_along(x: Any, w: Any, axis: Any) -> Any:
+def weights_along(x: Any, w: Any, axis: Any) -> Any:
     """Weights in the shape of x; those of some axes are the same along the others."""
     if w.shape == x.shape:
         return w

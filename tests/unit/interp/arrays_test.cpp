@@ -222,6 +222,28 @@ TEST(Cumulative, RoundsEveryStep) {
   EXPECT_TRUE(std::signbit(values_of(run(Op::cumsum, {vector(DType::f32, {-0.0})}, axis(0)))[0]));
 }
 
+TEST(Sort, AlongEachAxis) {
+  const Tensor from = tensor(DType::i32, {2, 3}, {5, 2, 9, 4, 8, 1});
+  expect_same(run(Op::sort, {from}, axis(0)), tensor(DType::i32, {2, 3}, {4, 2, 1, 5, 8, 9}));
+  expect_same(run(Op::sort, {from}, axis(1)), tensor(DType::i32, {2, 3}, {2, 5, 9, 1, 4, 8}));
+  expect_same(run(Op::argsort, {from}, axis(0)), tensor(DType::i64, {2, 3}, {1, 0, 1, 0, 1, 0}));
+  expect_same(run(Op::argsort, {from}, axis(1)), tensor(DType::i64, {2, 3}, {1, 0, 2, 2, 0, 1}));
+  expect_same(run(Op::sort, {tensor(DType::f32, {0}, {})}, axis(0)), tensor(DType::f32, {0}, {}));
+  expect_same(run(Op::argsort, {tensor(DType::f32, {2, 0}, {})}, axis(1)), tensor(DType::i64, {2, 0}, {}));
+}
+
+TEST(Sort, OrdersWhatComparesEqual) {
+  const Tensor from = vector(DType::f32, {kNan, 0.0, -kInf, -0.0, kNan, kInf, 0.0});
+  expect_same(run(Op::argsort, {from}, axis(0)), vector(DType::i64, {2, 1, 3, 6, 5, 0, 4}));
+  const std::vector<double> sorted = values_of(run(Op::sort, {from}, axis(0)));
+  EXPECT_EQ(sorted[0], -kInf);
+  EXPECT_TRUE(std::signbit(sorted[1]) && !std::signbit(sorted[2]) && !std::signbit(sorted[3]));
+  EXPECT_EQ(sorted[4], kInf);
+  EXPECT_TRUE(std::isnan(sorted[5]) && std::isnan(sorted[6]));
+  expect_same(run(Op::argsort, {vector(DType::u8, {200, 3, 200, 3})}, axis(0)),
+              vector(DType::i64, {1, 3, 0, 2}));
+}
+
 TEST(Interpret, WholeGraph) {
   Graph graph("softplus_sum");
   const Value x = graph.add_parameter("x", {DType::f32, {3}});

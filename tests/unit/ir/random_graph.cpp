@@ -250,7 +250,8 @@ class Maker {
     const TensorType& type = graph_.type_of(of);
     const bool folds = op == Op::reduce_sum || op == Op::reduce_prod || op == Op::cumsum || op == Op::cumprod;
     if (options_.exact_only && folds && is_float(type.dtype)) return;
-    if (op == Op::argmax || op == Op::argmin || family_of(op) == OpFamily::Cumulative) {
+    if (op == Op::argmax || op == Op::argmin || family_of(op) == OpFamily::Cumulative ||
+        family_of(op) == OpFamily::Sort) {
       graph_.add(op, {of},
                  {{Attr::axis, int64_t{type.rank() == 0 ? 0 : pick(0, static_cast<int>(type.rank()) - 1)}}});
     } else {

@@ -414,6 +414,8 @@ constexpr Entry kMakers[] = {{Op::iota, iota},
                              {Op::cumprod, cumulative},
                              {Op::cummax, cumulative},
                              {Op::cummin, cumulative},
+                             {Op::sort, cumulative},
+                             {Op::argsort, cumulative},
                              {Op::dot, dot}};
 
 }  // namespace

@@ -14,8 +14,8 @@ namespace {
 using enum Arrangement;
 
 std::vector<Op> ops_with_operands() {
-  return ops_of(
-      {OpFamily::View, OpFamily::Index, OpFamily::Reduce, OpFamily::Cumulative, OpFamily::Contract});
+  return ops_of({OpFamily::View, OpFamily::Index, OpFamily::Reduce, OpFamily::Cumulative, OpFamily::Sort,
+                 OpFamily::Contract});
 }
 
 std::vector<Op> array_ops() {

@@ -286,6 +286,14 @@ TEST(TypeRules, ReductionsAndCumulative) {
       {Op::cumsum, {f32({})}, axis0, "cumsum: axis 0 is out of range for f32[]"},
       {Op::cumprod, {boolean({2})}, axis0, "cumprod: bool[2] is not a number type"},
       {Op::cummax, {boolean({2})}, axis0, "bool[2]"},
+      {Op::sort, {f32({2, 3})}, axis0, "f32[2,3]"},
+      {Op::sort, {boolean({0})}, axis0, "bool[0]"},
+      {Op::sort, {f32({})}, axis0, "sort: axis 0 is out of range for f32[]"},
+      {Op::argsort, {f32({2, 3})}, axis0, "i64[2,3]"},
+      {Op::argsort,
+       {f32({2, 3})},
+       {{Attr::axis, int64_t{2}}},
+       "argsort: axis 2 is out of range for f32[2,3]"},
   });
 }
 

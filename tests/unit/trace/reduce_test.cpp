@@ -32,6 +32,10 @@ TEST(Reduce, OverAxes) {
   EXPECT_EQ(both_ways([](Array a) { return cumsum(a); }, x), (D{0, 1, 3, 6, 10, 15}));
   EXPECT_EQ(both_ways([](Array a) { return cumprod(a + 1, 0); }, x), (D{1, 2, 3, 4, 10, 18}));
   EXPECT_EQ(both_ways([](Array a) { return cummax(-a * a, 1); }, x), (D{0, 0, 0, -9, -9, -9}));
+  EXPECT_EQ(both_ways([](Array a) { return sort(-a); }, x), (D{-2, -1, 0, -5, -4, -3}));
+  EXPECT_EQ(both_ways([](Array a) { return sort(-a, 0); }, x), (D{-3, -4, -5, 0, -1, -2}));
+  EXPECT_EQ(both_ways([](Array a) { return sort(-a, std::nullopt); }, x), (D{-5, -4, -3, -2, -1, 0}));
+  EXPECT_EQ(both_ways([](Array a) { return argsort(-a); }, x), (D{2, 1, 0, 2, 1, 0}));
   EXPECT_EQ(both_ways([](Array a) { return cummin(a, 1); }, x), (D{0, 0, 0, 3, 3, 3}));
 }
 
