@@ -457,7 +457,7 @@ _native.set_array_class(Array)
 def array(values: Any, dtype: Any = None) -> Array:
     """An Array with its own copy of `values`."""
     if isinstance(values, Array):
-        return _sharing.fresh(values) if dtype is None else values.astype(dtype)
+        return _sharing.fresh(plain(values)) if dtype is None else values.astype(dtype)
     if isinstance(values, (list, tuple)) and _ops._holds_array(values):
         made = _ops.as_array(values)
         return made if dtype is None else made.astype(dtype)
@@ -471,13 +471,15 @@ def asarray(obj: Any, /, dtype: Any = None, *, device: Any = None, copy: bool | 
     use; copy=True copies, copy=False refuses where a copy is needed."""
     check_device(device)
     wanted = None if dtype is None else _dtypes.check(dtype)
+    if copy:
+        return array(obj, wanted)
     if not isinstance(obj, np.ndarray) and not _ops._holds_array(obj):
         obj = np.asarray(obj, wanted, copy=copy)
     given = plain(obj)
     made = given if wanted is None else _ops.convert(given, wanted)
     if copy is False and (made is not given or isinstance(obj, (list, tuple))):
         fail(UserValueError, f"asarray: {given._type_text} cannot be had as {made._type_text} without a copy")
-    return _sharing.fresh(made) if copy and made is given else made
+    return made
 
 
 def constant(values: Any, dtype: Any = None) -> Array:

@@ -31,9 +31,9 @@ def arange(
     """The numbers from `start` to before `stop`, `step` apart; from 0 to before `start` where there is no stop."""
     check_device(device)
     first, last = (0, start) if stop is None else (start, stop)
-    wanted = None if dtype is None else _dtypes.check(dtype)
-    if not all(isinstance(one, int) for one in (first, last, step)) or wanted not in (None, _dtypes.INT64):
-        return creating.arange(first, last, step, dtype=wanted)
+    integers = all(isinstance(one, int) for one in (first, last, step))
+    if not integers or (dtype is not None and _dtypes.check(dtype) != _dtypes.INT64):
+        return creating.arange(first, last, step, dtype=None if dtype is None else _dtypes.check(dtype))
     if step == 0:
         fail(UserValueError, "arange: the step is 0")
     count = len(range(int(first), int(last), int(step)))

@@ -37,7 +37,8 @@ def _dtype_of(value: Any) -> DType:
 def astype(x: A, dtype: DTypeLike, /, *, copy: bool = True, device: Any = None) -> A:
     """x with its elements converted; x itself where it has the dtype already and copy is False."""
     check_device(device)
-    return run(np.astype, x, _dtypes.check(dtype), copy=copy)
+    wanted = _dtypes.check(dtype)
+    return x if x.dtype == wanted and not copy else run(np.astype, x, wanted)
 
 
 def can_cast(from_: Any, to: DTypeLike, /) -> bool:
