@@ -1,0 +1,484 @@
+"""The standard's other functions and its array object: values and dtypes by NumPy, which conforms, on Arrays, inside jit and on
+ndarrays."""
+
+import numpy as np
+import pytest
+import tokamak as tk
+
+from support import assert_same, random_array
+
+BOOL = [tk.bool]
+INTEGERS = [getattr(tk, f"{u}int{n}") for u in ("", "u") for n in (8, 16, 32, 64)]
+FLOATS = [tk.float32, tk.float64]
+NUMERIC = INTEGERS + FLOATS
+ALL = BOOL + NUMERIC
+
+
+def compare(got, want, what, limit=0.0):
+    """Same dtypes, shapes and elements; where sums are rounded, up to a few units of the largest."""
+    if isinstance(want, (tuple, list)):
+        assert len(got) == len(want), what
+        for one, other in zip(got, want, strict=True):
+            compare(one, other, what, limit)
+        return
+    got, want = np.asarray(got), np.asarray(want)
+    assert (got.dtype, got.shape) == (want.dtype, want.shape), what
+    if want.dtype.kind == "f" and limit:
+        eps = limit * np.finfo(want.dtype).eps
+        np.testing.assert_allclose(got, want, rtol=eps, atol=eps * 100, err_msg=what)
+    else:
+        assert_same(got, want, what=what)
+
+
+def check(program, arrays, what, limit=0.0):
+    """A program of a namespace and arrays gives what it gives for NumPy: jitted, on Arrays, and on ndarrays."""
+    want = program(np, *arrays)
+    compare(tk.jit(lambda *args: program(tk, *args))(*arrays), want, f"{what} jitted", limit)
+    on_arrays = program(tk, *map(tk.asarray, arrays))
+    compare(on_arrays, want, f"{what} eager", limit)
+    for one in on_arrays if isinstance(on_arrays, (tuple, list)) else [on_arrays]:
+        assert type(one) is tk.Array, what
+    on_ndarrays = program(tk, *arrays)
+    compare(on_ndarrays, want, f"{what} of ndarrays", limit)
+    for one in on_ndarrays if isinstance(on_ndarrays, (tuple, list)) else [on_ndarrays]:
+        assert isinstance(one, (np.ndarray, np.generic)), what
+
+
+#: name: dtypes, and programs of the namespace and one array of shape (3, 4), whose results are compared up to rounding or exactly
+REDUCTIONS = {
+    "all": (ALL, [lambda xp, x: xp.all(x), lambda xp, x: xp.all(x, axis=0, keepdims=True)]),
+    "any": (ALL, [lambda xp, x: xp.any(x), lambda xp, x: xp.any(x, axis=(0, 1))]),
+    "argmax": (NUMERIC, [lambda xp, x: xp.argmax(x), lambda xp, x: xp.argmax(x, axis=1, keepdims=True)]),
+    "argmin": (NUMERIC, [lambda xp, x: xp.argmin(x), lambda xp, x: xp.argmin(x, axis=-2)]),
+    "count_nonzero": (ALL, [lambda xp, x: xp.count_nonzero(x), lambda xp, x: xp.count_nonzero(x, axis=0)]),
+    "cumulative_prod": (
+        NUMERIC,
+        [
+            lambda xp, x: xp.cumulative_prod(x, axis=1),
+            lambda xp, x: xp.cumulative_prod(x[0, ...], include_initial=True),
+        ],
+    ),
+    "cumulative_sum": (
+        NUMERIC,
+        [
+            lambda xp, x: xp.cumulative_sum(x, axis=0, include_initial=True),
+            lambda xp, x: xp.cumulative_sum(x[:, 1]),
+            lambda xp, x: xp.cumulative_sum(x, axis=-1, dtype=xp.float64),
+        ],
+    ),
+    "diff": (
+        NUMERIC,
+        [
+            lambda xp, x: xp.diff(x),
+            lambda xp, x: xp.diff(x, axis=0, n=2),
+            lambda xp, x: xp.diff(x, prepend=x[:, :1], append=x[:, :2]),
+        ],
+    ),
+    "max": (NUMERIC, [lambda xp, x: xp.max(x), lambda xp, x: xp.max(x, axis=(0,), keepdims=True)]),
+    "mean": (FLOATS, [lambda xp, x: xp.mean(x), lambda xp, x: xp.mean(x, axis=1, keepdims=True)]),
+    "min": (NUMERIC, [lambda xp, x: xp.min(x), lambda xp, x: xp.min(x, axis=1)]),
+    "prod": (NUMERIC, [lambda xp, x: xp.prod(x), lambda xp, x: xp.prod(x, axis=0, dtype=xp.float64)]),
+    "std": (FLOATS, [lambda xp, x: xp.std(x), lambda xp, x: xp.std(x, axis=1, correction=1.0)]),
+    "sum": (
+        NUMERIC,
+        [
+            lambda xp, x: xp.sum(x),
+            lambda xp, x: xp.sum(x, axis=(0, 1), keepdims=True),
+            lambda xp, x: xp.sum(x, axis=1, dtype=xp.float32),
+        ],
+    ),
+    "var": (
+        FLOATS,
+        [lambda xp, x: xp.var(x, correction=0.5), lambda xp, x: xp.var(x, axis=0, keepdims=True)],
+    ),
+}
+
+MOVES = {
+    "astype": (
+        ALL,
+        [
+            lambda xp, x: xp.astype(x, xp.float32),
+            lambda xp, x: xp.astype(x, xp.bool),
+            lambda xp, x: xp.astype(x, x.dtype, copy=False),
+        ],
+    ),
+    "broadcast_arrays": (ALL, [lambda xp, x: list(xp.broadcast_arrays(x, x[:1, :], x[:, 1:2]))]),
+    "broadcast_to": (ALL, [lambda xp, x: xp.broadcast_to(x, (2, 3, 4))]),
+    "concat": (
+        ALL,
+        [
+            lambda xp, x: xp.concat([x, x[:1, :]]),
+            lambda xp, x: xp.concat((x, x), axis=-1),
+            lambda xp, x: xp.concat([x, x[0, :]], axis=None),
+        ],
+    ),
+    "expand_dims": (ALL, [lambda xp, x: xp.expand_dims(x, axis=1), lambda xp, x: xp.expand_dims(x, axis=-1)]),
+    "flip": (ALL, [lambda xp, x: xp.flip(x), lambda xp, x: xp.flip(x, axis=(1,))]),
+    "full_like": (
+        NUMERIC,
+        [lambda xp, x: xp.full_like(x, 3), lambda xp, x: xp.full_like(x, 2, dtype=xp.int8)],
+    ),
+    "matrix_transpose": (ALL, [lambda xp, x: xp.matrix_transpose(x)]),
+    "meshgrid": (
+        NUMERIC,
+        [
+            lambda xp, x: list(xp.meshgrid(x[0, :], x[:, 0])),
+            lambda xp, x: list(xp.meshgrid(x[0, :], x[:, 0], x[1, :2], indexing="ij")),
+        ],
+    ),
+    "moveaxis": (
+        ALL,
+        [lambda xp, x: xp.moveaxis(x[None, ...], 0, -1), lambda xp, x: xp.moveaxis(x, (0, 1), (1, 0))],
+    ),
+    "ones_like": (ALL, [lambda xp, x: xp.ones_like(x), lambda xp, x: xp.ones_like(x, dtype=xp.float32)]),
+    "permute_dims": (ALL, [lambda xp, x: xp.permute_dims(x, (1, 0))]),
+    "repeat": (ALL, [lambda xp, x: xp.repeat(x, 2), lambda xp, x: xp.repeat(x, 3, axis=1)]),
+    "reshape": (
+        ALL,
+        [
+            lambda xp, x: xp.reshape(x, (2, -1)),
+            lambda xp, x: xp.reshape(x, (4, 3), copy=True),
+            lambda xp, x: xp.reshape(x, (12,), copy=False),
+        ],
+    ),
+    "roll": (ALL, [lambda xp, x: xp.roll(x, 2), lambda xp, x: xp.roll(x, (1, -1), axis=(0, 1))]),
+    "squeeze": (
+        ALL,
+        [lambda xp, x: xp.squeeze(x[:1, :], axis=0), lambda xp, x: xp.squeeze(x[:1, :1], (0, 1))],
+    ),
+    "stack": (ALL, [lambda xp, x: xp.stack([x, x], axis=-1), lambda xp, x: xp.stack((x,))]),
+    "tile": (ALL, [lambda xp, x: xp.tile(x, (2,)), lambda xp, x: xp.tile(x, (2, 1, 3))]),
+    "tril": (NUMERIC, [lambda xp, x: xp.tril(x), lambda xp, x: xp.tril(x, k=1)]),
+    "triu": (NUMERIC, [lambda xp, x: xp.triu(x), lambda xp, x: xp.triu(x, k=-1)]),
+    "unstack": (ALL, [lambda xp, x: xp.unstack(x), lambda xp, x: xp.unstack(x, axis=1)]),
+    "where": (
+        NUMERIC,
+        [
+            lambda xp, x: xp.where(x > 1, x, 2),
+            lambda xp, x: xp.where(x[:, :1] > 1, x, xp.zeros_like(x[0, :])),
+        ],
+    ),
+    "zeros_like": (ALL, [lambda xp, x: xp.zeros_like(x), lambda xp, x: xp.zeros_like(x, dtype=xp.bool)]),
+}
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_reduction(name, rng):
+    dtypes, programs = REDUCTIONS[name]
+
+    def all_of_them(xp, *arrays):
+        return [program(xp, x) for x in arrays for program in programs]
+
+    arrays = [random_array(rng, (3, 4), dtype, -4, 4, special=dtype.kind != "f") for dtype in dtypes]
+    check(all_of_them, arrays, name, 32.0)
+
+
+def test_reductions_of_nothing():
+    empty = np.ones((0, 4), tk.float32)
+
+    def program(xp, x):
+        whole = [xp.all(x), xp.any(x), xp.sum(x), xp.prod(x), xp.count_nonzero(x)]
+        return [
+            *whole,
+            xp.sum(x, axis=0),
+            xp.prod(x, axis=1),
+            xp.max(x, axis=1),
+            xp.cumulative_sum(x, axis=0),
+        ]
+
+    check(program, [empty], "empty")
+    with pytest.raises(ValueError):
+        tk.max(tk.asarray(empty))
+
+
+@pytest.mark.parametrize("name", MOVES)
+def test_manipulation(name, rng):
+    dtypes, programs = MOVES[name]
+
+    def all_of_them(xp, *arrays):
+        made = []
+        for x in arrays:
+            for program in programs:
+                result = program(xp, x)
+                made += result if isinstance(result, (tuple, list)) else [result]
+        return made
+
+    limits = 3 if name == "astype" else 10
+    arrays = [random_array(rng, (3, 4), dtype, 0, limits, special=name != "astype") for dtype in dtypes]
+    check(all_of_them, arrays, name)
+
+
+def test_indexing_and_searching(rng):
+    x = random_array(rng, (3, 4), tk.float32, special=False)
+    places = np.array([2, 0, 0, 1])
+    along = np.array([[0, 3], [1, 1], [2, 0]])
+    check(lambda xp, x, i: xp.take(x, i, axis=1), (x, places), "take")
+    check(lambda xp, x, i: xp.take(x, i, axis=-2), (x, places), "take")
+    check(lambda xp, x, i: xp.take(x, i), (x[0], places), "take")
+    check(lambda xp, x, i: xp.take_along_axis(x, i), (x, along), "take_along_axis")
+    check(lambda xp, x, i: xp.take_along_axis(x, i, axis=0), (x, places[None, :] % 3), "take_along_axis")
+    with pytest.raises(ValueError, match="needs axis="):
+        tk.take(tk.asarray(x), tk.asarray(places))
+    ordered, wanted = np.sort(x[0]), random_array(rng, (2, 5), tk.float32, special=False)
+    check(lambda xp, x, y: xp.searchsorted(x, y), (ordered, wanted), "searchsorted")
+    check(lambda xp, x, y: xp.searchsorted(x, y, side="right"), (ordered, ordered), "searchsorted")
+    check(
+        lambda xp, x, y, z: xp.searchsorted(x, y, sorter=z), (x[0], wanted, np.argsort(x[0])), "searchsorted"
+    )
+
+
+def test_products(rng):
+    for dtype in (tk.int32, tk.uint8, *FLOATS):
+        x, y = random_array(rng, (3, 4), dtype, -4, 4, False), random_array(rng, (4, 5), dtype, -4, 4, False)
+        check(lambda xp, x, y: xp.matmul(x, y), (x, y), "matmul", 8.0)
+        check(lambda xp, x, y: xp.tensordot(x, y, axes=1), (x, y), "tensordot", 8.0)
+        check(lambda xp, x, y: xp.tensordot(x, y, axes=((1, 0), (1, 0))), (x, x), "tensordot", 8.0)
+        check(lambda xp, x, y: xp.tensordot(x, y, axes=0), (x, y), "tensordot", 8.0)
+        check(lambda xp, x, y: xp.vecdot(x, y), (x, x), "vecdot", 8.0)
+        check(lambda xp, x, y: xp.vecdot(x, y, axis=-2), (y, y), "vecdot", 8.0)
+
+
+def test_shapes_that_depend_on_values():
+    x = np.array([[3.0, 0.0], [1.0, 3.0]])
+    for name in ("nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values"):
+        function = getattr(tk, name)
+        compare(function(tk.asarray(x)), getattr(np, name)(x), name)
+        compare(function(x), getattr(np, name)(x), name)
+        with pytest.raises(NotImplementedError, match=r"depends on values[\s\S]*test_array_api"):
+            tk.jit(lambda x, f=function: f(x))(x)
+    assert tk.unique_counts(tk.asarray(x)).counts.shape == (3,)
+    compare(tk.repeat(tk.asarray(x), tk.asarray([1, 2, 0, 3])), np.repeat(x, [1, 2, 0, 3]), "repeat")
+    compare(tk.asarray(x)[tk.asarray(x) > 0], x[x > 0], "mask")
+
+
+@pytest.mark.parametrize("dtype", ALL, ids=str)
+def test_creation(dtype):
+    """The same on both sides of jit, where nothing is an argument."""
+    programs = [
+        lambda xp: xp.zeros((2, 3), dtype=dtype),
+        lambda xp: xp.ones(4, dtype=dtype),
+        lambda xp: xp.full((2, 2), 1, dtype=dtype),
+        lambda xp: xp.eye(3, dtype=dtype),
+        lambda xp: xp.eye(2, 4, k=1, dtype=dtype),
+        lambda xp: xp.asarray([[0, 1], [1, 0]], dtype=dtype),
+        lambda xp: xp.asarray(1, dtype=dtype),
+    ]
+    if dtype != tk.bool:
+        programs += [
+            lambda xp: xp.arange(5, dtype=dtype),
+            lambda xp: xp.arange(1, 10, 3, dtype=dtype),
+            lambda xp: xp.linspace(0, 8, 5, dtype=dtype),
+        ]
+
+    def all_of_them(xp):
+        return [program(xp) for program in programs]
+
+    want = all_of_them(np)
+    compare(all_of_them(tk), want, "eager")
+    compare(tk.jit(lambda x: [x, *all_of_them(tk)])(np.ones(1))[1:], want, "jitted")
+    assert all(type(one) is tk.Array for one in all_of_them(tk))
+
+
+def test_creation_of_default_dtypes():
+    programs = [
+        lambda xp: xp.zeros(()),
+        lambda xp: xp.ones((0, 2)),
+        lambda xp: xp.full((2,), True),
+        lambda xp: xp.full((2,), 3),
+        lambda xp: xp.full((2,), 0.5),
+        lambda xp: xp.eye(2),
+        lambda xp: xp.arange(3),
+        lambda xp: xp.arange(5, 1, -2),
+        lambda xp: xp.arange(1, 5, -2),
+        lambda xp: xp.arange(0.5, 3),
+        lambda xp: xp.arange(0, 1, 0.1),
+        lambda xp: xp.linspace(0, 1, 5),
+        lambda xp: xp.linspace(-1, 1, num=4, endpoint=False),
+        lambda xp: xp.linspace(3, 1, 1),
+        lambda xp: xp.linspace(3, 1, 0),
+        lambda xp: xp.asarray([True, False]),
+        lambda xp: xp.asarray([1, True]),
+        lambda xp: xp.asarray([[1, 2.5]]),
+        lambda xp: xp.asarray(memoryview(b"abc")),
+    ]
+    for number, program in enumerate(programs):
+        compare(program(tk), program(np), f"program {number}")
+    assert tk.empty((2, 3), dtype=tk.int8).shape == tk.empty_like(tk.ones((2, 3))).shape == (2, 3)
+    with pytest.raises(ValueError, match="step is 0"):
+        tk.arange(0, 3, 0)
+
+
+def test_copies():
+    x = np.ones(3)
+    assert np.shares_memory(np.asarray(tk.asarray(x)), x)
+    assert np.shares_memory(np.asarray(tk.asarray(x, copy=False)), x)
+    assert not np.shares_memory(np.asarray(tk.asarray(x, copy=True)), x)
+    a = tk.asarray(x)
+    assert tk.asarray(a) is tk.astype(a, tk.float64, copy=False) is a
+    for other in (tk.asarray(a, copy=True), tk.astype(a, tk.float64), tk.reshape(a, (3,), copy=True)):
+        other[0] = 5
+        assert a[0].item() == 1
+    with pytest.raises(ValueError, match="copy"):
+        tk.asarray(x, dtype=tk.float32, copy=False)
+    with pytest.raises(ValueError, match="copy"):
+        tk.asarray(a, dtype=tk.float32, copy=False)
+    with pytest.raises(ValueError, match="copy"):
+        tk.asarray([1, 2], copy=False)
+    with pytest.raises(ValueError, match="copy"):
+        tk.reshape(tk.ones((2, 3)).T, (6,), copy=False)
+
+
+def test_dlpack():
+    x = np.arange(6.0).reshape(2, 3)
+    a = tk.asarray(x)
+    assert a.__dlpack_device__() == (1, 0)
+    for back in (np.from_dlpack(a), np.from_dlpack(a, device="cpu", copy=False)):
+        assert np.shares_memory(back, x)
+        assert_same(back, x)
+    assert np.shares_memory(np.asarray(tk.from_dlpack(x)), x)
+    assert np.shares_memory(np.asarray(tk.from_dlpack(a, device="cpu", copy=False)), x)
+    assert not np.shares_memory(np.asarray(tk.from_dlpack(x, copy=True)), x)
+    assert not np.shares_memory(np.from_dlpack(a, copy=True), x)
+    with pytest.raises(AttributeError, match="list"):
+        tk.from_dlpack([1.0])
+    with pytest.raises(ValueError, match="gpu"):
+        tk.from_dlpack(x, device="gpu")
+    with pytest.raises(BufferError):
+        tk.from_dlpack(np.array(["text"]))
+
+
+def test_devices():
+    a = tk.ones(3)
+    assert a.device == "cpu"
+    assert_same(a.to_device("cpu"), np.ones(3))
+    assert tk.zeros(2, device=a.device).device == "cpu"
+    for wrong in (
+        lambda: a.to_device("gpu"),
+        lambda: tk.zeros(3, device="gpu"),
+        lambda: tk.astype(a, tk.int8, device=1),
+    ):
+        with pytest.raises(ValueError, match="there is only 'cpu'"):
+            wrong()
+    with pytest.raises(ValueError, match="stream"):
+        a.to_device("cpu", stream=1)
+
+
+def test_dtype_functions():
+    x = tk.ones(3, dtype=tk.float32)
+    assert tk.can_cast(tk.int8, tk.int16)
+    assert tk.can_cast(x, tk.float64)
+    assert not tk.can_cast(tk.float64, tk.float32)
+    assert tk.finfo(x) == tk.finfo(tk.float32)
+    limits = tk.finfo(tk.float32)
+    assert (limits.bits, limits.eps, limits.dtype) == (32, 2.0**-23, tk.float32)
+    assert (limits.max, limits.min, limits.smallest_normal) == (
+        (2 - 2.0**-23) * 2.0**127,
+        -limits.max,
+        2.0**-126,
+    )
+    assert all(type(one) is float for one in limits[1:5])
+    assert tk.finfo(tk.float64).eps == 2.0**-52
+    whole = tk.iinfo(tk.uint16)
+    assert (whole.bits, whole.max, whole.min, whole.dtype) == (16, 65535, 0, tk.uint16)
+    assert tk.iinfo(tk.zeros(2, dtype=tk.int64)).min == -(2**63)
+    with pytest.raises(TypeError, match="iinfo tells"):
+        tk.finfo(tk.int8)
+    with pytest.raises(TypeError, match="finfo tells"):
+        tk.iinfo(tk.float32)
+    kinds = {
+        "bool": BOOL,
+        "signed integer": INTEGERS[:4],
+        "unsigned integer": INTEGERS[4:],
+        "integral": INTEGERS,
+        "real floating": FLOATS,
+        "complex floating": [],
+        "numeric": NUMERIC,
+    }
+    for kind, members in kinds.items():
+        assert [dtype for dtype in ALL if tk.isdtype(dtype, kind)] == members
+    assert tk.isdtype(tk.int8, (tk.int16, "bool", tk.int8))
+    assert not tk.isdtype(tk.int8, tk.int16)
+    with pytest.raises(ValueError, match="no kind of dtypes"):
+        tk.isdtype(tk.int8, "small")
+    assert tk.result_type(tk.int8, tk.uint8) == tk.int16
+    assert tk.result_type(x, 1) == tk.result_type(x, np.ones(2, np.float32), 2.5) == tk.float32
+    with pytest.raises(ValueError, match="at least one"):
+        tk.result_type(1, 2.0)
+
+
+def test_array_object():
+    a = tk.asarray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    assert (a.shape, a.size, a.ndim, a.dtype) == ((2, 3), 6, 2, tk.float64)
+    assert a.T.shape == a.mT.shape == (3, 2)
+    three = tk.asarray(3)
+    assert (int(three), float(three), bool(three), complex(three), [0, 1, 2, 3][three]) == (
+        3,
+        3.0,
+        True,
+        3 + 0j,
+        3,
+    )
+    with pytest.raises(TypeError, match="scalar|0-d|only"):
+        float(a)
+    with pytest.raises(TypeError):
+        [0, 1][tk.asarray(1.0)]
+    a[0, :] = 7
+    a[1, 1] += 1
+    assert_same(a, np.array([[7.0, 7.0, 7.0], [4.0, 6.0, 6.0]]))
+    assert_same(a[..., None, ::-1][1, 0, :], np.array([6.0, 6.0, 4.0]))
+    with pytest.raises(IndexError):
+        a[2, 0]
+    with pytest.raises(ValueError):
+        _ = tk.ones(3).mT
+
+
+def test_errors_name_the_line():
+    with pytest.raises(ValueError, match=r"test_array_api_functions\.py:\d+, in test_errors_name_the_line"):
+        tk.add(tk.ones(2), tk.ones(3))
+    with pytest.raises(TypeError, match="float64"):
+        tk.bitwise_and(tk.ones(2), tk.ones(2))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Programs written for any namespace
+
+
+def softmax(x, axis=-1):
+    xp = x.__array_namespace__()
+    powers = xp.exp(x - xp.max(x, axis=axis, keepdims=True))
+    return powers / xp.sum(powers, axis=axis, keepdims=True)
+
+
+def standardized(x):
+    xp = x.__array_namespace__()
+    x = xp.astype(x, xp.float64)
+    spread = xp.std(x, axis=0, correction=1)
+    return (x - xp.mean(x, axis=0)) / xp.where(spread == 0, xp.ones_like(spread), spread)
+
+
+def distances(x, y):
+    xp = x.__array_namespace__()
+    return xp.sqrt(xp.sum(xp.square(xp.expand_dims(x, axis=1) - y[None, ...]), axis=-1))
+
+
+def relaxed(u, steps=3):
+    xp = u.__array_namespace__()
+    for _ in range(steps):
+        inner = (u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2]) / 4
+        u = xp.concat([u[:1, :], xp.concat([u[1:-1, :1], inner, u[1:-1, -1:]], axis=1), u[-1:, :]])
+    return u
+
+
+def polynomial(x, degree=4):
+    xp = x.__array_namespace__()
+    powers = xp.pow(x[:, None], xp.arange(degree + 1, dtype=x.dtype, device=x.device))
+    return xp.matmul(powers, xp.linspace(0, 1, degree + 1, dtype=x.dtype))
+
+
+@pytest.mark.parametrize("program", [softmax, standardized, distances, relaxed, polynomial])
+def test_programs(program, rng):
+    x = rng.standard_normal((6, 5))
+    args = (x, x[::-1] * 2) if program is distances else (x[:, 0],) if program is polynomial else (x,)
+    want = program(*args)
+    compare(tk.jit(program)(*args), want, "jitted", 64.0)
+    compare(program(*map(tk.asarray, args)), want, "eager", 64.0)
