@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -28,8 +29,40 @@ def implements(*functions: Callable[..., Any]) -> Callable[[Implementation], Imp
     return register
 
 
+#: module -> name -> rule, for ufuncs of packages that are used once somebody has imported them
+LATE: dict[str, dict[str, Callable[..., Any]]] = {"scipy.special": {}}
+
+
+def implements_late(module: str, *names: str) -> Callable[[Implementation], Implementation]:
+    """Registers the rule of ufuncs of another package, without importing it."""
+
+    def register(implementation: Implementation) -> Implementation:
+        LATE[module].update(dict.fromkeys(names, implementation))
+        return implementation
+
+    return register
+
+
+def rule_of(ufunc: np.ufunc) -> Callable[..., Any] | None:
+    """What does the work of a ufunc, be it NumPy's or that of a package that the user has imported."""
+    if ufunc not in TABLE and (module := _home_of(ufunc)) is not None and ufunc.__name__ in LATE[module]:
+        TABLE[ufunc] = LATE[module][ufunc.__name__]
+    return TABLE.get(ufunc)
+
+
+def _home_of(function: Callable[..., Any]) -> str | None:
+    """The package that a ufunc is of; ufuncs do not tell."""
+    for module in LATE:
+        loaded = sys.modules.get(module)
+        if loaded is not None and getattr(loaded, function.__name__, None) is function:
+            return module
+    return None
+
+
 def name_of(function: Callable[..., Any]) -> str:
-    """As a user would write it: np.linalg.inv, np.add."""
+    """As a user would write it: np.linalg.inv, np.add, scipy.special.erf."""
+    if isinstance(function, np.ufunc) and (home := _home_of(function)) is not None:
+        return f"{home}.{function.__name__}"
     module = getattr(function, "__module__", None) or "numpy"
     return f"{module.replace('numpy', 'np', 1)}.{function.__name__}"
 
