@@ -154,7 +154,7 @@ def gammaln(x: Any) -> Any:
     whole = call(np.logical_or, _is_pole(x), size == math.inf)
     sine = where(whole, 1.0, size * _sine_of_pi(where(whole, 0.5, size)))
     left = apply("log", math.pi / where(x < 0.0, sine, 1.0)) - right
-    return where(whole, math.inf, where(x < 0.0, left, right))
+    return where(whole, where(x == -math.inf, -math.inf, math.inf), where(x < 0.0, left, right))
 
 
 @special("loggamma")

@@ -163,7 +163,7 @@ def kl_div(x: Any, y: Any) -> Any:
 def huber(delta: Any, r: Any) -> Any:
     size = call(np.absolute, r)
     loss = where(size <= delta, 0.5 * r * r, delta * (size - 0.5 * delta))
-    return where(either_nan(delta, r), math.nan, where(delta < 0.0, math.inf, loss))
+    return where(delta < 0.0, math.inf, loss)
 
 
 @special("pseudo_huber")
@@ -171,7 +171,7 @@ def pseudo_huber(delta: Any, r: Any) -> Any:
     flat = call(np.logical_or, delta == 0.0, r == 0.0)
     share = r / where(flat, 1.0, delta)
     loss = delta * delta * apply("expm1", 0.5 * apply("log1p", share * share))
-    return where(either_nan(delta, r), math.nan, where(delta < 0.0, math.inf, where(flat, 0.0, loss)))
+    return where(delta < 0.0, math.inf, where(flat, 0.0, loss))
 
 
 def _boxcox(log: str) -> Rule:
