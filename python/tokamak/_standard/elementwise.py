@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any, Protocol, overload
 
@@ -33,9 +32,14 @@ class Binary(Protocol):
 def _named(function: Callable[..., Any], name: str, ufunc: np.ufunc) -> Any:
     function.__name__ = function.__qualname__ = name
     function.__module__ = "tokamak"
-    summary = inspect.getdoc(ufunc) or ""
-    function.__doc__ = next((line for line in summary.splitlines()[1:] if line and "(" not in line), None)
+    function.__doc__ = _summary(ufunc)
     return function
+
+
+def _summary(ufunc: np.ufunc) -> str:
+    """The sentence after the signature."""
+    lines = [line.strip() for line in (ufunc.__doc__ or "").splitlines()]
+    return next((line for line in lines if line and f"{ufunc.__name__}(" not in line), "")
 
 
 def _unary(name: str, ufunc: np.ufunc) -> Unary:
