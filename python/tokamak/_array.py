@@ -360,7 +360,7 @@ class Array(_native.ArrayBase):
         return CPU
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Array:
-        return shapes.reshape(self, shape[0] if len(shape) == 1 else shape, order)
+        return shapes.reshape(self, shape[0] if len(shape) == 1 else shape, order, copy=copy)
 
     def transpose(self, *axes: Any) -> Array:
         if not axes or axes == (None,):

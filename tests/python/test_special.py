@@ -1,5 +1,9 @@
 """scipy.special: its ufuncs on Arrays and inside jit. SciPy says which dtypes and special values; mpmath, how accurate."""
 
+import os
+import subprocess
+import sys
+
 import mpmath
 import numpy as np
 import pytest
@@ -219,6 +223,21 @@ def test_functions_written_in_python(function, rng):
         want, got = function(x), tk.jit(function)(x)
         for one, other in zip(got, want, strict=True) if isinstance(want, tuple) else [(got, want)]:
             near(one, other, "", limit_of(dtype) * 100)
+
+
+def test_functions_written_in_python_on_arrays():
+    """SciPy asks arrays for their namespace where its users let it."""
+    code = (
+        "import numpy as np, scipy.special as sc, tokamak as tk\n"
+        "x = np.arange(12.0).reshape(3, 4)\n"
+        "for f in (sc.softmax, sc.log_softmax, sc.logsumexp):\n"
+        "    got = f(tk.asarray(x), axis=1)\n"
+        "    assert type(got) is tk.Array\n"
+        "    np.testing.assert_allclose(np.asarray(got), f(x, axis=1), rtol=1e-12)\n"
+        "    np.testing.assert_allclose(tk.jit(lambda x: f(x, axis=1))(x), f(x, axis=1), rtol=1e-12)\n"
+    )
+    environment = {**os.environ, "SCIPY_ARRAY_API": "1"}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
 
 
 def test_those_that_are_not_there():

@@ -44,7 +44,10 @@ def reshape(a: Any, shape: Any = None, order: str = "C", *, copy: bool | None = 
             fail(UserValueError, f"np.reshape: {x._type_text} does not fit {tuple(wanted)}")
         wanted[wanted.index(-1)] = x.size // rest
     check_shape(wanted)
-    return reshape_op(x, wanted)
+    made = reshape_op(x, wanted)
+    if copy is False and _sharing.reshaped_strides(x, wanted) is None:
+        fail(UserValueError, f"np.reshape: {x._type_text} cannot be had as {tuple(wanted)} without a copy")
+    return _sharing.fresh(made) if copy else made
 
 
 @implements(np.ravel)

@@ -33,7 +33,10 @@ def run(function: Callable[..., Any], *operands: Any, **options: Any) -> Any:
     ndarray (a NumPy scalar where it has no axes)."""
     if _holds_array(operands) or _holds_array(options):
         return function(*operands, **options)
-    return _as_ndarrays(function(*_as_arrays(operands), **_as_arrays(options)))
+    lifted = _as_arrays(operands)
+    if operands and not _holds_array(lifted):  # numbers only
+        lifted = (as_array(operands[0]), *lifted[1:])
+    return _as_ndarrays(function(*lifted, **_as_arrays(options)))
 
 
 def _holds_array(value: Any) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _dtypes
 from .._array import Array, check_device
-from .._errors import UserTypeError, UserValueError, fail
+from .._errors import UserValueError, fail
 from .._numpy import creating, sequences
 from .._ops import apply, constant, iota
 from .common import A, DTypeLike, Number, run
@@ -94,8 +94,6 @@ def linspace(
 
 def meshgrid(*arrays: A, indexing: Literal["xy", "ij"] = "xy") -> list[A]:
     """The coordinates of a grid: for each array one with its elements along one axis, the same along the others."""
-    if len({one.dtype for one in arrays}) > 1:
-        fail(UserTypeError, f"meshgrid: dtypes {', '.join(str(one.dtype) for one in arrays)} differ")
     return list(run(np.meshgrid, *arrays, indexing=indexing))
 
 

@@ -94,8 +94,8 @@ def unstack(x: A, /, *, axis: int = 0) -> tuple[A, ...]:
 
 def take(x: A, indices: A, /, *, axis: int | None = None) -> A:
     """The elements of x at indices along an axis, which may be left out where there is only one."""
-    if axis is None and x.ndim != 1:
-        fail(UserValueError, f"take: an array with {x.ndim} axes needs axis=")
+    if axis is None and np.ndim(x) != 1:
+        fail(UserValueError, f"take: an array with {np.ndim(x)} axes needs axis=")
     return run(np.take, x, indices, axis=axis)
 
 
