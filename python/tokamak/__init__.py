@@ -18,7 +18,7 @@ _native.set_library_folders(
 )
 
 from . import _logging, _standard  # noqa: E402
-from ._array import Array, array, asarray, constant, from_dlpack  # noqa: E402
+from ._array import Array, array, constant  # noqa: E402
 from ._errors import (  # noqa: E402
     Error,
     InternalError,
@@ -46,6 +46,7 @@ from ._functions import (  # noqa: E402
 )
 from ._jit import CacheInfo, Jitted, jit  # noqa: E402
 from ._logging import set_logs  # noqa: E402
+from ._making import asarray, from_dlpack  # noqa: E402
 from ._native import Explanation  # noqa: E402
 from ._products import (  # noqa: E402
     attention,

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from . import _dtypes, _native, _ops, _sharing
-from ._errors import Error, Unsupported, UserTypeError, UserValueError, fail, make, user_line
+from ._errors import Unsupported, UserTypeError, UserValueError, fail, make, user_line
 from ._numpy import (
     contractions,
     creation,
@@ -28,7 +28,7 @@ from ._numpy import (
 )
 from ._numpy.known import plain
 
-__all__ = ["Array", "array", "asarray", "constant", "from_dlpack"]
+__all__ = ["Array", "array", "constant"]
 
 CPU = "cpu"  # the only device there is
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")  # of the array API standard
@@ -38,14 +38,6 @@ _OPERANDS = (bool, int, float, np.generic, np.ndarray, _native.ArrayBase, list, 
 
 class UnsupportedAttribute(Unsupported, AttributeError):
     """An attribute of ndarray that Array does not have."""
-
-
-class NotShareable(UserTypeError, BufferError):
-    """Memory that DLPack cannot hand over."""
-
-
-class WithoutDLPack(UserTypeError, AttributeError):
-    """An object that does not speak DLPack."""
 
 
 def check_device(device: Any) -> None:
@@ -466,22 +458,6 @@ def array(values: Any, dtype: Any = None) -> Array:
     return _ops.as_array(copied)
 
 
-def asarray(obj: Any, /, dtype: Any = None, *, device: Any = None, copy: bool | None = None) -> Array:
-    """`obj` as an Array. The memory of an ndarray, or of another buffer, is shared, not copied, so it must not be changed while in
-    use; copy=True copies, copy=False refuses where a copy is needed."""
-    check_device(device)
-    wanted = None if dtype is None else _dtypes.check(dtype)
-    if copy:
-        return array(obj, wanted)
-    if not isinstance(obj, np.ndarray) and not _ops._holds_array(obj):
-        obj = np.asarray(obj, wanted, copy=copy)
-    given = plain(obj)
-    made = given if wanted is None else _ops.convert(given, wanted)
-    if copy is False and (made is not given or isinstance(obj, (list, tuple))):
-        fail(UserValueError, f"asarray: {given._type_text} cannot be had as {made._type_text} without a copy")
-    return made
-
-
 def constant(values: Any, dtype: Any = None) -> Array:
     """An Array that is part of the program of every jitted function that uses it: a copy of `values`, frozen.
 
@@ -495,16 +471,3 @@ def constant(values: Any, dtype: Any = None) -> Array:
     if made._traced:
         _unknown(made, "tk.constant", "make the constant outside, and pass it to the jitted function")
     return made._as_constant()
-
-
-def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
-    """An Array over the memory of any object that speaks DLPack (CPU), without a copy unless asked for one."""
-    if not hasattr(x, "__dlpack__"):
-        fail(WithoutDLPack, f"from_dlpack: a {type(x).__name__} does not speak DLPack")
-    check_device(device)
-    try:
-        return asarray(np.from_dlpack(x, copy=copy))
-    except (BufferError, RuntimeError) as error:
-        if isinstance(error, Error):
-            raise
-        fail(NotShareable, f"from_dlpack: {error}")
