@@ -134,6 +134,15 @@ ACCURACY = {
         inverse(mpmath.erfc, lambda x: -2 / mpmath.sqrt(mpmath.pi) * mpmath.exp(-x * x), sc.erfcinv),
         4,
     ),
+    "erfcx": (
+        spread((-26, 40), (-3, 3), (1, 1e300)),
+        lambda x: (
+            mpmath.exp(x * x) * mpmath.erfc(x)
+            if x < 100
+            else (1 - 1 / (2 * x * x)) / (x * mpmath.sqrt(mpmath.pi))
+        ),
+        4,
+    ),
     "erfinv": (spread((-1, 0.99), (1e-9, 1e-1)), mpmath.erfinv, 4),
     "exp10": (spread((-300, 300)), lambda x: mpmath.mpf(10) ** x, 3),
     "expit": (spread((-700, 40), (-3, 3)), lambda x: 1 / (1 + mpmath.exp(-x)), 3),

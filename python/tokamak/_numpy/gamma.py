@@ -157,6 +157,17 @@ def gammaln(x: Any) -> Any:
     return where(whole, where(x == -math.inf, -math.inf, math.inf), where(x < 0.0, left, right))
 
 
+@special("gammasgn")
+@in_f64
+def gammasgn(x: Any) -> Any:
+    """The sign of gamma(x), NaN at the negative integers."""
+    half = 0.5 * apply("floor", x)
+    sign = where(apply("floor", half) == half, 1.0, -1.0)
+    at_zero = apply("copysign", constant(1.0, x.dtype), x)
+    outside = where(x == 0.0, at_zero, where(_is_pole(x), math.nan, sign))
+    return where(x > 0.0, 1.0, where(call(np.isnan, x), x, outside))
+
+
 @special("loggamma")
 @in_f64
 def loggamma(x: Any) -> Any:
@@ -190,8 +201,9 @@ def gamma(x: Any) -> Any:
     right = _gamma_of_positive(size)
     whole = _is_pole(x)
     sine = _sine_of_pi(where(whole, 0.5, size))
-    odd = apply("mod", apply("floor", size), constant(2.0, x.dtype)) == 0.0
-    left = math.pi / (size * sine * right) * where(odd, -1.0, 1.0)
+    half = 0.5 * apply("floor", size)
+    even = apply("floor", half) == half
+    left = math.pi / (size * sine * right) * where(even, -1.0, 1.0)
     poles = where(x == 0.0, apply("copysign", constant(math.inf, x.dtype), x), math.nan)
     outside = where(call(np.logical_or, call(np.isnan, x), x == -math.inf), math.nan, right)
     return where(whole, poles, where(call(np.logical_and, x < 0.0, x > -math.inf), left, outside))

@@ -1,4 +1,4 @@
-"""The normal distribution: scipy.special's ndtr, log_ndtr, ndtri, erfinv and erfcinv, for Arrays."""
+"""The normal distribution: scipy.special's erfcx, ndtr, log_ndtr, ndtri, erfinv and erfcinv, for Arrays."""
 
 from __future__ import annotations
 
@@ -42,6 +42,23 @@ def ndtr(x: Any) -> Any:
     left = call(np.minimum, quotient, 0.0)
     slope = call(np.sqrt, left * left + 1.6) - left  # of log erfc, near enough
     return 0.5 * apply("erfc", -quotient) * (1.0 + where(quotient < 0.0, lost * slope, 0.0))
+
+
+@special("erfcx")
+@in_f64
+def erfcx(x: Any) -> Any:
+    """exp(x * x) erfc(x): with what the square loses in rounding, or beyond 26, by inverse squares."""
+    inside = call(np.minimum, call(np.maximum, x, -30.0), 26.0)
+    high, low = _halves(inside)
+    square = inside * inside
+    lost = ((high * high - square) + 2.0 * high * low) + low * low
+    near = apply("exp", square) * apply("erfc", inside)
+    y = call(np.maximum, x, 26.0)
+    inverse = 0.5 / (y * y)
+    far = polynomial(inverse, [1.0, -1.0, 3.0, -15.0, 105.0, -945.0, 10395.0, -135135.0]) / (
+        math.sqrt(math.pi) * y
+    )
+    return where(x > 26.0, far, near * (1.0 + lost))
 
 
 _LOG_ROOT_2_PI = math.log(2 * math.pi) / 2

@@ -38,7 +38,7 @@ def in_f64(rule: Rule) -> Rule:
 
 
 def polynomial(x: Any, coefficients: Sequence[float]) -> Any:
-    """The constant one first."""
+    """By Horner's rule; the constant coefficient first."""
     result = constant(coefficients[-1], x.dtype)
     for coefficient in reversed(coefficients[:-1]):
         result = apply("add", apply("mul", result, x), constant(coefficient, x.dtype))
