@@ -1,4 +1,4 @@
-"""One table of what is implemented for Arrays: NumPy's ufuncs and NumPy's functions."""
+"""One table of what is implemented for Arrays: NumPy's ufuncs and functions, and ufuncs of other packages."""
 
 from __future__ import annotations
 
@@ -10,8 +10,37 @@ import numpy as np
 
 Implementation = TypeVar("Implementation", bound=Callable[..., Any])
 
-#: function or ufunc of NumPy -> what does its work on Arrays
-TABLE: dict[Callable[..., Any], Callable[..., Any]] = {}
+#: module -> name -> rule, for ufuncs of packages that are known once somebody has imported them
+LATE: dict[str, dict[str, Callable[..., Any]]] = {"scipy.special": {}}
+
+
+def _home_of(function: Any) -> str | None:
+    """Which of these packages a ufunc is of; ufuncs do not tell."""
+    for module in LATE:
+        loaded = sys.modules.get(module)
+        if loaded is not None and getattr(loaded, function.__name__, None) is function:
+            return module
+    return None
+
+
+class Table(dict[Callable[..., Any], Callable[..., Any]]):
+    """Function or ufunc -> what does its work on Arrays. The ufuncs of other packages get in when they are first asked for."""
+
+    def __contains__(self, function: Any) -> bool:
+        return super().__contains__(function) or self._add_late(function)
+
+    def get(self, function: Any, default: Any = None) -> Any:
+        return self[function] if function in self else default
+
+    def _add_late(self, function: Any) -> bool:
+        home = _home_of(function) if isinstance(function, np.ufunc) else None
+        rule = LATE[home].get(function.__name__) if home is not None else None
+        if rule is not None:
+            self[function] = rule
+        return rule is not None
+
+
+TABLE = Table()
 
 
 def implements(*functions: Callable[..., Any]) -> Callable[[Implementation], Implementation]:
@@ -29,10 +58,6 @@ def implements(*functions: Callable[..., Any]) -> Callable[[Implementation], Imp
     return register
 
 
-#: module -> name -> rule, for ufuncs of packages that are used once somebody has imported them
-LATE: dict[str, dict[str, Callable[..., Any]]] = {"scipy.special": {}}
-
-
 def implements_late(module: str, *names: str) -> Callable[[Implementation], Implementation]:
     """Registers the rule of ufuncs of another package, without importing it."""
 
@@ -41,22 +66,6 @@ def implements_late(module: str, *names: str) -> Callable[[Implementation], Impl
         return implementation
 
     return register
-
-
-def rule_of(ufunc: np.ufunc) -> Callable[..., Any] | None:
-    """What does the work of a ufunc, be it NumPy's or that of a package that the user has imported."""
-    if ufunc not in TABLE and (module := _home_of(ufunc)) is not None and ufunc.__name__ in LATE[module]:
-        TABLE[ufunc] = LATE[module][ufunc.__name__]
-    return TABLE.get(ufunc)
-
-
-def _home_of(function: Callable[..., Any]) -> str | None:
-    """The package that a ufunc is of; ufuncs do not tell."""
-    for module in LATE:
-        loaded = sys.modules.get(module)
-        if loaded is not None and getattr(loaded, function.__name__, None) is function:
-            return module
-    return None
 
 
 def name_of(function: Callable[..., Any]) -> str:

@@ -11,7 +11,7 @@ from .. import _sharing
 from .._errors import UserTypeError, fail, unsupported
 from .._native import ArrayBase
 from .._ops import as_array, broadcast, broadcast_shapes, convert, full, select
-from .._registry import EAGER_ONLY, TABLE, name_of, remedy_for, rule_of
+from .._registry import EAGER_ONLY, TABLE, name_of, remedy_for
 from . import contractions, reductions, shapes, ufuncs, writing
 
 #: ufunc.reduce and ufunc.accumulate, by ufunc
@@ -92,7 +92,7 @@ def _call_ufunc(ufunc: np.ufunc, method: str, what: str, inputs: Any, options: d
     if method == "accumulate" and ufunc in _ACCUMULATIONS:
         options.setdefault("axis", 0)
         return _ACCUMULATIONS[ufunc](*inputs, **options)
-    if method == "outer" and rule_of(ufunc) is not None:
+    if method == "outer" and ufunc in TABLE:
         left, right = inputs
         return ufuncs.call(ufunc, shapes.append_axes(left, np.ndim(right)), right, **options)
     if method != "__call__":

@@ -16,7 +16,7 @@ from .. import _dtypes
 from .._errors import UserOverflowError, UserTypeError, UserValueError, fail, unsupported
 from .._native import ArrayBase
 from .._ops import apply, as_array, constant, convert, full, is_number, select
-from .._registry import implements, name_of, remedy_for, rule_of
+from .._registry import TABLE, implements, name_of, remedy_for
 from .._sharing import owned
 
 Rule = Callable[..., Any]
@@ -298,7 +298,7 @@ def call(ufunc: np.ufunc, *inputs: Any, dtype: Any = None) -> Any:
 
 
 def _call(ufunc: np.ufunc, inputs: Sequence[Any], dtype: Any) -> Any:
-    rule = rule_of(ufunc)
+    rule = TABLE.get(ufunc)
     if rule is None:
         unsupported(name_of(ufunc), remedy_for(ufunc))
     operands = [_operand(value) for value in inputs]
