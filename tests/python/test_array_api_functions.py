@@ -450,6 +450,15 @@ def test_array_object():
 def test_errors_name_the_line():
     with pytest.raises(ValueError, match=r"test_array_api_functions\.py:\d+, in test_errors_name_the_line"):
         tk.add(tk.ones(2), tk.ones(3))
+    for wrong in (
+        lambda x: tk.expand_dims(x, axis=3),
+        lambda x: tk.stack([x, x], axis=3),
+        lambda x: tk.concat([x, x], axis=2),
+        lambda x: tk.flip(x, axis=2),
+        lambda x: tk.sum(x, axis=(0, 2)),
+    ):
+        with pytest.raises(IndexError, match="out of"):
+            wrong(tk.ones((2, 3)))
     with pytest.raises(TypeError, match="float64"):
         tk.bitwise_and(tk.ones(2), tk.ones(2))
 
