@@ -14,17 +14,17 @@ from ._numpy.known import plain
 __all__ = ["asarray", "from_dlpack"]
 
 
-class NotShareable(UserTypeError, BufferError):
+class DLPackBufferError(UserTypeError, BufferError):
     """Memory that DLPack cannot hand over."""
 
 
-class WithoutDLPack(UserTypeError, AttributeError):
+class DLPackAttributeError(UserTypeError, AttributeError):
     """An object that does not speak DLPack."""
 
 
 def asarray(obj: Any, /, dtype: Any = None, *, device: Any = None, copy: bool | None = None) -> Array:
-    """`obj` as an Array. The memory of an ndarray, or of another buffer, is shared, not copied, so it must not be
-    changed while in use; copy=True copies, copy=False refuses where a copy is needed."""
+    """`obj` as an Array. The memory of an ndarray, or of another buffer, is shared, so it must not be changed
+    while in use; copy=True copies, copy=False refuses where a copy is needed."""
     check_device(device)
     wanted = None if dtype is None else _dtypes.check(dtype)
     if copy:
@@ -41,11 +41,11 @@ def asarray(obj: Any, /, dtype: Any = None, *, device: Any = None, copy: bool | 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
     """An Array over the memory of any object that speaks DLPack (CPU), without a copy unless asked for one."""
     if not hasattr(x, "__dlpack__"):
-        fail(WithoutDLPack, f"from_dlpack: a {type(x).__name__} does not speak DLPack")
+        fail(DLPackAttributeError, f"from_dlpack: a {type(x).__name__} does not speak DLPack")
     check_device(device)
     try:
         return asarray(np.from_dlpack(x, copy=copy))
     except (BufferError, RuntimeError) as error:
         if isinstance(error, Error):
             raise
-        fail(NotShareable, f"from_dlpack: {error}")
+        fail(DLPackBufferError, f"from_dlpack: {error}")

@@ -24,20 +24,23 @@ def _home_of(function: Any) -> str | None:
 
 
 class Table(dict[Callable[..., Any], Callable[..., Any]]):
-    """Function or ufunc -> what does its work on Arrays. The ufuncs of other packages get in when they are first asked for."""
+    """Function or ufunc -> what does its work on Arrays. Ufuncs of other packages get in when they are asked for."""
 
     def __contains__(self, function: Any) -> bool:
         return super().__contains__(function) or self._add_late(function)
 
     def get(self, function: Any, default: Any = None) -> Any:
-        return self[function] if function in self else default
+        self._add_late(function)
+        return super().get(function, default)
 
     def _add_late(self, function: Any) -> bool:
-        home = _home_of(function) if isinstance(function, np.ufunc) else None
-        rule = LATE[home].get(function.__name__) if home is not None else None
-        if rule is not None:
-            self[function] = rule
-        return rule is not None
+        if super().__contains__(function) or not isinstance(function, np.ufunc):
+            return False
+        home = _home_of(function)
+        if home is None or function.__name__ not in LATE[home]:
+            return False
+        self[function] = LATE[home][function.__name__]
+        return True
 
 
 TABLE = Table()

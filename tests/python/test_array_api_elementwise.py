@@ -1,4 +1,4 @@
-"""The standard's element-wise functions: result dtypes by its own rules, values by NumPy, on Arrays, inside jit and on ndarrays."""
+"""The standard's element-wise functions on Arrays, inside jit and on ndarrays: dtypes by its rules, values by NumPy."""
 
 import itertools
 
@@ -15,32 +15,29 @@ INTEGERS = SIGNED + UNSIGNED
 FLOATS = [tk.float32, tk.float64]
 NUMERIC = INTEGERS + FLOATS
 
+
+def each(names, dtypes, result):
+    return dict.fromkeys(names.split(), (dtypes, result))
+
+
 #: name: the dtypes that the standard lets it take, and the dtype of the result
 UNARY = {
-    **dict.fromkeys(
-        "abs ceil conj floor negative positive round sign square trunc".split(), (NUMERIC, "same")
-    ),
-    **dict.fromkeys(
-        "acos acosh asin asinh atan atanh cos cosh exp expm1 log log10 log1p log2 reciprocal sin sinh sqrt tan tanh".split(),
-        (FLOATS, "same"),
-    ),
-    **dict.fromkeys(["isfinite", "isinf", "isnan"], (NUMERIC, tk.bool)),
-    "bitwise_invert": (BOOL + INTEGERS, "same"),
-    "imag": (FLOATS, "same"),
-    "logical_not": (BOOL, tk.bool),
-    "real": (FLOATS, "same"),
-    "signbit": (FLOATS, tk.bool),
+    **each("abs ceil conj floor negative positive round sign square trunc", NUMERIC, "same"),
+    **each("acos acosh asin asinh atan atanh cos cosh exp expm1 imag log log10 log1p log2", FLOATS, "same"),
+    **each("real reciprocal sin sinh sqrt tan tanh", FLOATS, "same"),
+    **each("isfinite isinf isnan", NUMERIC, tk.bool),
+    **each("bitwise_invert", BOOL + INTEGERS, "same"),
+    **each("logical_not", BOOL, tk.bool),
+    **each("signbit", FLOATS, tk.bool),
 }
 BINARY = {
-    **dict.fromkeys(
-        "add floor_divide maximum minimum multiply pow remainder subtract".split(), (NUMERIC, "same")
-    ),
-    **dict.fromkeys("atan2 copysign divide hypot logaddexp nextafter".split(), (FLOATS, "same")),
-    **dict.fromkeys("bitwise_and bitwise_or bitwise_xor".split(), (BOOL + INTEGERS, "same")),
-    **dict.fromkeys(["bitwise_left_shift", "bitwise_right_shift"], (INTEGERS, "same")),
-    **dict.fromkeys(["equal", "not_equal"], (BOOL + NUMERIC, tk.bool)),
-    **dict.fromkeys("greater greater_equal less less_equal".split(), (NUMERIC, tk.bool)),
-    **dict.fromkeys("logical_and logical_or logical_xor".split(), (BOOL, tk.bool)),
+    **each("add floor_divide maximum minimum multiply pow remainder subtract", NUMERIC, "same"),
+    **each("atan2 copysign divide hypot logaddexp nextafter", FLOATS, "same"),
+    **each("bitwise_and bitwise_or bitwise_xor", BOOL + INTEGERS, "same"),
+    **each("bitwise_left_shift bitwise_right_shift", INTEGERS, "same"),
+    **each("equal not_equal", BOOL + NUMERIC, tk.bool),
+    **each("greater greater_equal less less_equal", NUMERIC, tk.bool),
+    **each("logical_and logical_or logical_xor", BOOL, tk.bool),
 }
 #: Not within NumPy's bits: how many units in the last place
 ROUNDED = {"logaddexp": 8, "pow": 4}

@@ -1,7 +1,7 @@
 """The gamma function and its relatives in scipy.special: gamma, gammaln, loggamma, rgamma, digamma (psi), for Arrays.
 
-Each is a polynomial in (x - s) / (x + s), times a factor that has its zeros, up to 8, and a series in 1 / x beyond. The coefficients
-interpolate at the points of Chebyshev, computed with 60 digits. To the left of 0, all are reflected.
+Each is a polynomial in (x - s) / (x + s), times a factor that has its zeros, up to 8, and a series in 1 / x beyond.
+The coefficients interpolate at the points of Chebyshev, computed with 60 digits. To the left of 0, all are reflected.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def _halves(x: Any) -> tuple[Any, Any]:
 @special("ndtr")
 @in_f64
 def ndtr(x: Any) -> Any:
-    """erfc(-x / sqrt(2)) / 2. Far to the left, its relative slope is so large that the rounding of the quotient counts."""
+    """erfc(-x / sqrt(2)) / 2. Far to the left, it is so steep that the rounding of the quotient counts."""
     inside = call(np.minimum, call(np.maximum, x, -40.0), 40.0)
     quotient, lost = _over_root_2(inside)
     left = call(np.minimum, quotient, 0.0)
@@ -70,7 +70,7 @@ _FAR = -30.0
 @special("log_ndtr")
 @in_f64
 def log_ndtr(x: Any) -> Any:
-    """log(ndtr(x)): from the other tail on the right, from the expansion of the tail where ndtr is about to underflow."""
+    """log(ndtr(x)): from the other tail on the right; where ndtr is about to underflow, from an expansion."""
     right = apply("log1p", -ndtr(-call(np.maximum, x, -1.0)))
     middle = apply("log", ndtr(call(np.maximum, x, _FAR)))
     y = call(np.minimum, x, _FAR)
@@ -101,7 +101,7 @@ _CENTRE = (
     -134630.6090061483,
     10926916.24011291,
 )
-#: ndtri(p) / q with q = sqrt(-2 log(p)), for p up to 0.3, in (q - 6) / (q + 6): within 1e-7, as the start of the next step
+#: -ndtri(p) / q with q = sqrt(-2 log(p)), for p up to 0.3, in (q - 6) / (q + 6): within 1e-7, where a step begins
 _TAIL = (
     0.9231286977319818,
     0.25564666716721923,
@@ -125,7 +125,7 @@ _TAIL = (
 
 
 def _ndtri_of_tail(p: Any) -> Any:
-    """For p up to 0.3: an approximation, and one step of Halley's for log(ndtr(z)) = log(p), which is almost quadratic in z."""
+    """For p up to 0.3: an approximation, and one step of Halley's to log(ndtr(z)) = log(p), almost quadratic in z."""
     q = apply("sqrt", -2.0 * apply("log", p))
     z = -q * polynomial((q - 6.0) / (q + 6.0), _TAIL)
     reached = ndtr(z)

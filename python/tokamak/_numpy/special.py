@@ -1,6 +1,6 @@
-"""The ufuncs of scipy.special that a few operations make, for Arrays. SciPy is not needed: they are found by name once it is imported.
+"""The ufuncs of scipy.special that a few operations make, for Arrays. They are found by name once SciPy is imported.
 
-Their dtypes are SciPy's. Where SciPy's own result is for a formula that loses digits, ours keeps them.
+Their dtypes and special values are SciPy's. Where SciPy's own formulas lose digits, these keep them.
 """
 
 from __future__ import annotations

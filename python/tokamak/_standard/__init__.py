@@ -1,7 +1,7 @@
-"""The array API standard, https://data-apis.org/array-api/2024.12: the names that `tokamak` has because the standard has them.
+"""The array API standard, https://data-apis.org/array-api/2024.12: names that `tokamak` has because it has them.
 
-Each is NumPy's function under the standard's name and signature (see `common`). Products of matrices, `asarray` and `from_dlpack`
-are elsewhere in the package; complex numbers, and with them `fft`, are not there.
+Each is NumPy's function under the standard's name and signature (see `common`). Products of matrices, `asarray` and
+`from_dlpack` are elsewhere in the package; complex numbers, and with them `fft`, are not there.
 """
 
 from .._array import VERSIONS

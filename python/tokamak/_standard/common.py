@@ -1,7 +1,7 @@
 """How a function of the array API standard reaches its implementation.
 
-NumPy's main namespace has the standard's functions, and NumPy's functions on Arrays are implemented already: so each function here is
-NumPy's, called with Arrays, under the standard's name and with the standard's signature.
+NumPy's main namespace has the standard's functions, and NumPy's functions on Arrays are implemented already: so each
+function here is NumPy's, called with Arrays, under the standard's name and with the standard's signature.
 """
 
 # NumPy's functions take and give anything; the types are checked where they run.
@@ -29,8 +29,8 @@ A = TypeVar("A", Array, NDArray)
 
 
 def run(function: Callable[..., Any], *operands: Any, **options: Any) -> Any:
-    """What NumPy's `function` gives for Arrays. Where there are only ndarrays, their memory is used as it is, and the result is an
-    ndarray (a NumPy scalar where it has no axes)."""
+    """What NumPy's `function` gives for Arrays. Where there are only ndarrays, their memory is used as it is, and the
+    result is an ndarray (a NumPy scalar where it has no axes)."""
     if _holds_array(operands) or _holds_array(options):
         return function(*operands, **options)
     lifted = _as_arrays(operands)

@@ -141,4 +141,5 @@ class NamespaceInfo:
 
 
 def __array_namespace_info__() -> NamespaceInfo:  # noqa: N807 - the standard's name
+    """What the namespace has: dtypes, devices, capabilities."""
     return NamespaceInfo()
