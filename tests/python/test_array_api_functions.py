@@ -421,6 +421,19 @@ def test_dtype_functions():
         tk.result_type(1, 2.0)
 
 
+def test_dtypes_beyond_the_standard():
+    bfloat16 = np.dtype(pytest.importorskip("ml_dtypes").bfloat16)
+    for dtype, bits, eps in ((tk.float16, 16, 2.0**-10), (bfloat16, 16, 2.0**-7)):
+        x = np.arange(6).reshape(2, 3).astype(dtype)
+        assert (tk.finfo(dtype).bits, tk.finfo(tk.asarray(x)).eps) == (bits, eps)
+        assert tk.isdtype(dtype, "real floating")
+        assert tk.sqrt(tk.asarray(x)).dtype == tk.zeros(3, dtype=dtype).dtype == dtype
+        assert_same(
+            np.asarray(tk.sum(tk.asarray(x), axis=0)).astype(np.float32), np.array([3, 5, 7], np.float32)
+        )
+        assert dtype not in tk.__array_namespace_info__().dtypes().values()
+
+
 def test_array_object():
     a = tk.asarray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
     assert (a.shape, a.size, a.ndim, a.dtype) == ((2, 3), 6, 2, tk.float64)
