@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import tokamak  # noqa: F401 - fills the table
 from tokamak._numpy import contractions
-from tokamak._registry import EAGER_ONLY, TABLE
+from tokamak._registry import EAGER_ONLY, LATE, TABLE
 
 PAGE = Path(__file__).parent / "numpy.md"
 NAMESPACES = {"np": np, "np.linalg": np.linalg}
@@ -55,17 +55,21 @@ def kind_of(function: Any) -> str:
     return "outside only" if function in EAGER_ONLY else "not yet"
 
 
+def section(kind: str, names: list[str]) -> str:
+    listed = textwrap.fill(", ".join(f"`{name}`" for name in names), 140, break_long_words=False)
+    return f"### {kind.capitalize()} ({len(names)})\n\n{listed}\n"
+
+
 def page() -> str:
     parts = [INTRODUCTION.format(version=np.__version__)]
     for prefix, namespace in NAMESPACES.items():
         kinds: dict[str, list[str]] = {"compiled": [], "outside only": [], "not yet": []}
         for name, function in functions(namespace):
-            kinds[kind_of(function)].append(f"`{name}`")
+            kinds[kind_of(function)].append(name)
         parts.append(f"## {prefix}\n")
-        for kind, names in kinds.items():
-            if names:
-                listed = textwrap.fill(", ".join(names), 140, break_long_words=False)
-                parts.append(f"### {kind.capitalize()} ({len(names)})\n\n{listed}\n")
+        parts += [section(kind, names) for kind, names in kinds.items() if names]
+    for module, rules in LATE.items():
+        parts += [f"## {module}\n", section("compiled", sorted(rules))]
     return "\n".join(parts)
 
 

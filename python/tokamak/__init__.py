@@ -17,8 +17,8 @@ _native.set_library_folders(
     + [_os.path.dirname(_os.path.realpath(__file__)) + _os.sep]
 )
 
-from . import _logging  # noqa: E402
-from ._array import Array, array, asarray, constant, from_dlpack  # noqa: E402
+from . import _logging, _standard  # noqa: E402
+from ._array import Array, array, constant  # noqa: E402
 from ._errors import (  # noqa: E402
     Error,
     InternalError,
@@ -46,6 +46,7 @@ from ._functions import (  # noqa: E402
 )
 from ._jit import CacheInfo, Jitted, jit  # noqa: E402
 from ._logging import set_logs  # noqa: E402
+from ._making import asarray, from_dlpack  # noqa: E402
 from ._native import Explanation  # noqa: E402
 from ._products import (  # noqa: E402
     attention,
@@ -66,12 +67,14 @@ from ._products import (  # noqa: E402
 )
 from ._profile import Profile, profile  # noqa: E402
 from ._runtime import memory_stats, num_threads, set_num_threads, trim_memory  # noqa: E402
+from ._standard import *  # noqa: E402, F403
 
 _logging.start()
 
 __version__: str = _native.__version__
 
 __all__ = [
+    *_standard.__all__,
     "Array",
     "CacheInfo",
     "Error",

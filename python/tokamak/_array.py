@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 import numpy as np
 
 from . import _dtypes, _native, _ops, _sharing
-from ._errors import Unsupported, UserIndexError, UserTypeError, fail, make, user_line
+from ._errors import Unsupported, UserTypeError, UserValueError, fail, make, user_line
 from ._numpy import (
     contractions,
     creation,
@@ -27,14 +28,23 @@ from ._numpy import (
     ufuncs,
     writing,
 )
+from ._numpy.known import plain
 
-__all__ = ["Array", "array", "asarray", "constant", "from_dlpack"]
+__all__ = ["Array", "array", "constant"]
+
+CPU = "cpu"  # the only device there is
+VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")  # of the array API standard
 
 _OPERANDS = (bool, int, float, np.generic, np.ndarray, _native.ArrayBase, list, tuple)
 
 
 class UnsupportedAttribute(Unsupported, AttributeError):
     """An attribute of ndarray that Array does not have."""
+
+
+def check_device(device: Any) -> None:
+    if device is not None and device != CPU:
+        fail(UserValueError, f"device {device!r}: there is only {CPU!r}")
 
 
 def _unknown(x: Array, what: str, remedy: str) -> NoReturn:
@@ -184,13 +194,38 @@ class Array(_native.ArrayBase):
             return view.astype(dtype)
         return view.copy() if copy else view
 
-    def __dlpack__(self, **options: Any) -> Any:
+    # -- The array API standard's
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        if api_version is not None and api_version not in VERSIONS:
+            fail(
+                UserValueError,
+                f"version {api_version!r} of the array API is not there; {', '.join(VERSIONS)} are",
+            )
+        return sys.modules[__package__]
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
         if self._traced:
             _unknown(self, "__dlpack__", _STATIC)
-        return self._view(True).__dlpack__(**options)
+        # Older versions of DLPack cannot say that memory is read-only, and NumPy then refuses to hand it over.
+        options: Any = {"max_version": max_version, "dl_device": dl_device, "copy": copy}
+        return self._view(True).__dlpack__(stream=stream, **options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Array:
+        check_device(device)
+        if stream is not None:
+            fail(UserValueError, f"to_device: the {CPU} has no streams")
+        return self
 
     # -- Values
 
@@ -316,10 +351,10 @@ class Array(_native.ArrayBase):
 
     @property
     def device(self) -> str:
-        return "cpu"
+        return CPU
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Array:
-        return shapes.reshape(self, shape[0] if len(shape) == 1 else shape, order)
+        return shapes.reshape(self, shape[0] if len(shape) == 1 else shape, order, copy=copy)
 
     def transpose(self, *axes: Any) -> Array:
         if not axes or axes == (None,):
@@ -431,19 +466,13 @@ _native.set_array_class(Array)
 def array(values: Any, dtype: Any = None) -> Array:
     """An Array with its own copy of `values`."""
     if isinstance(values, Array):
-        return _sharing.fresh(values) if dtype is None else values.astype(dtype)
+        return _sharing.fresh(plain(values)) if dtype is None else values.astype(dtype)
     if isinstance(values, (list, tuple)) and _ops._holds_array(values):
         made = _ops.as_array(values)
         return made if dtype is None else made.astype(dtype)
     copied = np.array(values, None if dtype is None else _dtypes.check(dtype), order="C")
     _dtypes.check(copied.dtype)
     return _ops.as_array(copied)
-
-
-def asarray(values: Any, dtype: Any = None) -> Array:
-    """`values` as an Array; the memory of an ndarray is shared, not copied, so it must not be changed while in use."""
-    made = _ops.as_array(values)
-    return made if dtype is None else made.astype(dtype)
 
 
 def constant(values: Any, dtype: Any = None) -> Array:
@@ -459,13 +488,3 @@ def constant(values: Any, dtype: Any = None) -> Array:
     if made._traced:
         _unknown(made, "tk.constant", "make the constant outside, and pass it to the jitted function")
     return made._as_constant()
-
-
-def from_dlpack(source: Any) -> Array:
-    """An Array over the memory of any object that speaks DLPack (CPU), without a copy."""
-    try:
-        return asarray(np.from_dlpack(source))
-    except (BufferError, RuntimeError, AttributeError) as error:
-        if isinstance(error, (Unsupported, UserIndexError)):
-            raise
-        fail(UserTypeError, f"from_dlpack: {error}")

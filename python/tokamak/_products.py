@@ -90,9 +90,9 @@ def _pairs(what: str, padding: Any) -> tuple[tuple[int, int], ...] | None:
 
 
 @_compiled()
-def matmul(a: Any, b: Any) -> Any:
-    """a @ b, as np.matmul; bfloat16 stays bfloat16."""
-    return contractions.matmul(a, b)
+def matmul(x1: Any, x2: Any, /) -> Any:
+    """x1 @ x2, as np.matmul; bfloat16 stays bfloat16."""
+    return contractions.matmul(x1, x2)
 
 
 @_compiled()
@@ -119,9 +119,9 @@ def vdot(a: Any, b: Any) -> Any:
     return contractions.vdot(a, b)
 
 
-def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+def tensordot(x1: Any, x2: Any, /, axes: Any = 2) -> Any:
     """Over pairs of axes, as np.tensordot."""
-    return _tensordot(a, b, *(tuple(one) for one in contractions.tensordot_axes(axes)))
+    return _tensordot(x1, x2, *(tuple(one) for one in contractions.tensordot_axes(axes)))
 
 
 @_compiled("a_axes", "b_axes")

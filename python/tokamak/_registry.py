@@ -1,7 +1,8 @@
-"""One table of what is implemented for Arrays: NumPy's ufuncs and NumPy's functions."""
+"""One table of what is implemented for Arrays: NumPy's ufuncs and functions, and ufuncs of other packages."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -9,8 +10,40 @@ import numpy as np
 
 Implementation = TypeVar("Implementation", bound=Callable[..., Any])
 
-#: function or ufunc of NumPy -> what does its work on Arrays
-TABLE: dict[Callable[..., Any], Callable[..., Any]] = {}
+#: module -> name -> rule, for ufuncs of packages that are known once somebody has imported them
+LATE: dict[str, dict[str, Callable[..., Any]]] = {"scipy.special": {}}
+
+
+def _home_of(function: Any) -> str | None:
+    """Which of these packages a ufunc is of; ufuncs do not tell."""
+    for module in LATE:
+        loaded = sys.modules.get(module)
+        if loaded is not None and getattr(loaded, function.__name__, None) is function:
+            return module
+    return None
+
+
+class Table(dict[Callable[..., Any], Callable[..., Any]]):
+    """Function or ufunc -> what does its work on Arrays. Ufuncs of other packages get in when they are asked for."""
+
+    def __contains__(self, function: Any) -> bool:
+        return super().__contains__(function) or self._add_late(function)
+
+    def get(self, function: Any, default: Any = None) -> Any:
+        self._add_late(function)
+        return super().get(function, default)
+
+    def _add_late(self, function: Any) -> bool:
+        if super().__contains__(function) or not isinstance(function, np.ufunc):
+            return False
+        home = _home_of(function)
+        if home is None or function.__name__ not in LATE[home]:
+            return False
+        self[function] = LATE[home][function.__name__]
+        return True
+
+
+TABLE = Table()
 
 
 def implements(*functions: Callable[..., Any]) -> Callable[[Implementation], Implementation]:
@@ -28,8 +61,20 @@ def implements(*functions: Callable[..., Any]) -> Callable[[Implementation], Imp
     return register
 
 
+def implements_late(module: str, *names: str) -> Callable[[Implementation], Implementation]:
+    """Registers the rule of ufuncs of another package, without importing it."""
+
+    def register(implementation: Implementation) -> Implementation:
+        LATE[module].update(dict.fromkeys(names, implementation))
+        return implementation
+
+    return register
+
+
 def name_of(function: Callable[..., Any]) -> str:
-    """As a user would write it: np.linalg.inv, np.add."""
+    """As a user would write it: np.linalg.inv, np.add, scipy.special.erf."""
+    if isinstance(function, np.ufunc) and (home := _home_of(function)) is not None:
+        return f"{home}.{function.__name__}"
     module = getattr(function, "__module__", None) or "numpy"
     return f"{module.replace('numpy', 'np', 1)}.{function.__name__}"
 

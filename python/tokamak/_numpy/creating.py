@@ -50,11 +50,15 @@ def full_(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, d
     return _new(shape, fill_value, as_array(fill_value).dtype if dtype is None else dtype)
 
 
+#: What copy= says where the result may be the argument
+_MAY_SHARE = (None, False, np._CopyMode.IF_NEEDED, np._CopyMode.NEVER)
+
+
 @implements(np.asarray, np.asanyarray)
 def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None, device: Any = None) -> Any:
     x = plain(a)
     made = x if dtype is None else convert(x, _dtypes.check(dtype))
-    return _sharing.owned(made, (x, a)) if copy else made
+    return made if copy in _MAY_SHARE else _sharing.owned(made, (x, a))
 
 
 @implements(np.array)

@@ -12,7 +12,7 @@ from .. import _dtypes, _sharing
 from .._errors import UserValueError, fail
 from .._ops import apply, as_array, convert, is_number, reshape, slice_axis
 from .._registry import implements
-from .reductions import axis_of
+from .reductions import AxisError, axis_of
 from .shapes import atleast_1d, atleast_2d, atleast_3d, ravel
 
 
@@ -58,7 +58,7 @@ def stack(arrays: Any, axis: int = 0, *, dtype: Any = None, casting: str = "same
         )
     place = axis + len(shape) + 1 if axis < 0 else axis
     if not 0 <= place <= len(shape):
-        fail(UserValueError, f"np.stack: axis {axis} is out of range for {len(shape) + 1} axes")
+        fail(AxisError, f"np.stack: axis {axis} is out of range for {len(shape) + 1} axes")
     widened = [reshape(x, [*shape[:place], 1, *shape[place:]]) for x in parts]
     return concatenate(widened, place, dtype=dtype)
 

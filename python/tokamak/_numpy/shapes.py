@@ -16,7 +16,7 @@ from .._ops import broadcast as broadcast_op
 from .._ops import reshape as reshape_op
 from .._ops import transpose as transpose_op
 from .._registry import implements
-from .reductions import axes_of, axis_of
+from .reductions import AxisError, axes_of, axis_of
 
 
 def shape_of(shape: Any) -> list[int]:
@@ -44,7 +44,10 @@ def reshape(a: Any, shape: Any = None, order: str = "C", *, copy: bool | None = 
             fail(UserValueError, f"np.reshape: {x._type_text} does not fit {tuple(wanted)}")
         wanted[wanted.index(-1)] = x.size // rest
     check_shape(wanted)
-    return reshape_op(x, wanted)
+    made = reshape_op(x, wanted)
+    if copy is False and _sharing.reshaped_strides(x, wanted) is None:
+        fail(UserValueError, f"np.reshape: {x._type_text} cannot be had as {tuple(wanted)} without a copy")
+    return _sharing.fresh(made) if copy else made
 
 
 @implements(np.ravel)
@@ -117,7 +120,7 @@ def expand_dims(a: Any, axis: Any) -> Any:
     new = shape_of(axis)
     places = sorted(i + x.ndim + len(new) if i < 0 else i for i in new)
     if len(set(places)) != len(places) or any(not 0 <= i < x.ndim + len(new) for i in places):
-        fail(UserValueError, f"np.expand_dims: axis {axis} is out of range for {x._type_text}")
+        fail(AxisError, f"np.expand_dims: axis {axis} is out of range for {x._type_text}")
     shape = list(x.shape)
     for i in places:
         shape.insert(i, 1)
