@@ -1,6 +1,7 @@
 """NumPy's functions for Arrays. Importing this package fills the table in `_registry`."""
 
 from . import (
+    binning,
     contractions,
     creating,
     creation,
@@ -15,16 +16,20 @@ from . import (
     padding,
     polynomials,
     reductions,
+    scattering,
     searching,
     sequences,
     shapes,
     statistics,
+    ufunc_at,
+    ufunc_methods,
     ufuncs,
     while_tracing,
     writing,
 )
 
 __all__ = [
+    "binning",
     "contractions",
     "creating",
     "creation",
@@ -39,10 +44,13 @@ __all__ = [
     "padding",
     "polynomials",
     "reductions",
+    "scattering",
     "searching",
     "sequences",
     "shapes",
     "statistics",
+    "ufunc_at",
+    "ufunc_methods",
     "ufuncs",
     "while_tracing",
     "writing",
