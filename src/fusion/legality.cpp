@@ -254,10 +254,17 @@ class Examination {
 
   void recompute(Value value, const Points& points) {
     joining_.recomputed.push_back(value);
-    const double cost = state_[value].expression_cost * static_cast<double>(points.size());
+    const double cost = recomputation_cost(value, points);
     joining_.cost += cost;
     joining_.expression_cost += cost;
     expand(value, points);
+  }
+
+  /// What goes into a scatter is visited value by value, each once for all that read it at the same point.
+  double recomputation_cost(Value value, const Points& points) const {
+    const Node& node = graph_[value];
+    const double own = space_ ? op_cost(node, node.type.dtype) : state_[value].expression_cost;
+    return own * static_cast<double>(points.size());
   }
 
   bool pays_to_recompute(Value value, const Points& points) const {
@@ -268,8 +275,7 @@ class Examination {
                                 .per_point = static_cast<int64_t>(points.size()),
                                 .type = graph_.type_of(value),
                                 .stored_anyway = value_state.stored};
-    const double added = value_state.expression_cost * static_cast<double>(points.size());
-    if (group_.cost + joining_.cost + added > kMaxKernelCost) return false;
+    if (group_.cost + joining_.cost + recomputation_cost(value, points) > kMaxKernelCost) return false;
     for (const std::vector<Index>& at : points) recomputation.evaluations += evaluations(at);
     return worth_recomputing(recomputation, state_.options);
   }

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import tokamak as tk
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from support import DTYPES, assert_same, check, check_writes, random_array, seeds
@@ -61,42 +61,52 @@ def both(function, *arguments):
     return want, tk.jit(function)(*arguments), function(*[tk.asarray(a) for a in arguments])
 
 
+def check_method(method, name, x, **options):
+    ufunc = getattr(np, name)
+    found = both(lambda x: getattr(ufunc, method)(x, **options), x)
+    if found is not None:
+        want, jitted, eager = found
+        compare(jitted, want, name)
+        compare(eager, want, name)
+
+
 @pytest.mark.parametrize("name", BINARY)
+def test_reduce_and_accumulate(name, rng):
+    for dtype in (np.dtype(np.float64), np.dtype(np.int32)):
+        x = small(rng, (3, 5), dtype)
+        check_method("reduce", name, x, axis=1)
+        check_method("reduce", name, x, axis=None)
+        check_method("accumulate", name, x)
+
+
 @given(
     seeds,
+    st.sampled_from(BINARY),
     st.sampled_from(DTYPES),
     st.sampled_from([(5,), (1,), (0,), (3, 4), (4, 0), (2, 3, 9), ()]),
     st.sampled_from([0, -1, 1, None, (0, 1), ()]),
     st.booleans(),
 )
-@example(0, np.dtype(np.float64), (3, 4), (0, 1), False)
-@example(0, np.dtype(np.int64), (5,), 0, True)
-def test_reduce(name, seed, dtype, shape, axis, keepdims):
-    rng = np.random.default_rng(seed)
-    ufunc = getattr(np, name)
-    found = both(lambda x: ufunc.reduce(x, axis=axis, keepdims=keepdims), small(rng, shape, dtype))
-    if found is not None:
-        want, jitted, eager = found
-        compare(jitted, want, name)
-        compare(eager, want, name)
+@settings(max_examples=8 * settings().max_examples)
+@example(0, "subtract", np.dtype(np.int8), (), -1, False)
+@example(0, "bitwise_and", np.dtype(np.uint8), (0,), 0, False)
+@example(0, "hypot", np.dtype(np.float64), (1,), 0, False)
+def test_reduce(seed, name, dtype, shape, axis, keepdims):
+    check_method(
+        "reduce", name, small(np.random.default_rng(seed), shape, dtype), axis=axis, keepdims=keepdims
+    )
 
 
-@pytest.mark.parametrize("name", BINARY)
 @given(
     seeds,
+    st.sampled_from(BINARY),
     st.sampled_from(DTYPES),
     st.sampled_from([(5,), (1,), (0,), (3, 4), (2, 9)]),
     st.sampled_from([0, -1]),
 )
-@example(0, np.dtype(np.float64), (3, 4), -1)
-def test_accumulate(name, seed, dtype, shape, axis):
-    rng = np.random.default_rng(seed)
-    ufunc = getattr(np, name)
-    found = both(lambda x: ufunc.accumulate(x, axis=axis), small(rng, shape, dtype))
-    if found is not None:
-        want, jitted, eager = found
-        compare(jitted, want, name)
-        compare(eager, want, name)
+@settings(max_examples=4 * settings().max_examples)
+def test_accumulate(seed, name, dtype, shape, axis):
+    check_method("accumulate", name, small(np.random.default_rng(seed), shape, dtype), axis=axis)
 
 
 @pytest.mark.parametrize("name", BINARY)
@@ -199,7 +209,6 @@ def test_methods_refuse_what_numpy_refuses():
         lambda x: np.add.accumulate(x[0, 0]),
         lambda x: np.add.reduceat(x, [0, 9]),
         lambda x: np.bitwise_and.reduce(x),
-        lambda x: np.matmul.reduce(x),
         lambda x: np.add.reduce(x, nonsense=1),
     ]
     x = np.ones((2, 3))
@@ -209,8 +218,6 @@ def test_methods_refuse_what_numpy_refuses():
         kind = next(k for k in (TypeError, IndexError, ValueError) if isinstance(wanted.value, k))
         if isinstance(wanted.value, np.exceptions.AxisError):
             kind = np.exceptions.AxisError
-        if isinstance(wanted.value, RuntimeError):
-            kind = RuntimeError
         with pytest.raises(kind):
             tk.jit(function)(x)
 
@@ -247,7 +254,7 @@ def test_dtype_casting_and_signature(rng):
     check(lambda x: np.add(x, x, dtype=np.int64, casting="unsafe"), x)
     check(lambda n: np.add(n, 1, signature="dd->d"), n)
     check(lambda n: np.add(n, 1, sig=(None, None, np.float64)), n)
-    check(lambda n: np.multiply(n, n, signature=np.float32, casting="unsafe"), n)
+    check(lambda n: np.multiply(n, n, signature="ff->f", casting="unsafe"), n)
     check(lambda x: np.add(x, x, order="C", subok=False), x)
     check_writes(lambda x, out: np.add(x, 1, out=out, casting="unsafe"), x, np.zeros(5, np.int32))
     for function in (
@@ -256,6 +263,7 @@ def test_dtype_casting_and_signature(rng):
         lambda x: np.add(x, 1, out=np.zeros_like(x, dtype=np.int64)),
         lambda x: np.add(x, 1, nonsense=1),
         lambda x: np.add(x, 1, dtype=float, signature="dd->d"),
+        lambda x: np.add(x, 1, signature=float),
     ):
         with pytest.raises(TypeError):
             function(x)

@@ -61,7 +61,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
             "the length of the result depends on values; give minlength=, which no element may reach",
         )
     if index.size == 0:
-        return full([count], 0, _I64 if given is None else _dtypes.FLOAT64)
+        return full([count], 0, _I64)  # with weights, too
     return _counts(convert(index, _I64), given, count, "check")
 
 
@@ -321,7 +321,11 @@ def histogram2d(
 ) -> Any:
     if len(x) != len(y):
         fail(UserValueError, "x and y must have the same length.")
-    if np.ndim(bins) == 1 and len(bins) not in (1, 2):
+    try:
+        given = len(bins)
+    except TypeError:
+        given = 1
+    if given not in (1, 2):
         bins = [bins, bins]
     counts, (xedges, yedges) = histogramdd([x, y], bins, range, density, weights)
     return counts, xedges, yedges

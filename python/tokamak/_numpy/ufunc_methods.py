@@ -86,11 +86,13 @@ def _short(shape: tuple[int, ...]) -> tuple[int, ...]:
 def _ask(ufunc: np.ufunc, method: str, x: Any, out: Any, **options: Any) -> DType:
     """The dtype of NumPy's result, or its error at the user's line."""
     example = np.ones(_short(x.shape), x.dtype)
-    if out is not None and options.get("dtype") is None:
-        options["dtype"] = out.dtype
     try:
         with np.errstate(all="ignore"):
-            return np.asarray(getattr(ufunc, method)(example, **options)).dtype
+            dtype = np.asarray(getattr(ufunc, method)(example, **options)).dtype
+            if out is None or options["dtype"] is not None:
+                return dtype
+            # What is folded into memory that is given is folded in the dtype common to both, and converted in the end.
+            return ufunc.resolve_dtypes((out.dtype, x.dtype, None), casting="unsafe")[-1]
     except np.exceptions.AxisError as error:
         raise make(reductions.AxisError, str(error), user_line()) from None
     except ValueError as error:
@@ -127,8 +129,8 @@ def reduce(
         options["initial"] = None if initial is None else np.ones((), as_array(initial).dtype)[()]
     if where is not True:
         options["where"] = np.ones(_short(tuple(np.shape(where))), bool)
-    if x.ndim == 0 and axis == 0:
-        options["axis"] = axis = None
+    if x.ndim == 0 and axis in (0, -1):
+        axis = None
     wanted = _ask(ufunc, "reduce", x, out, **options)
     axes = reductions.axes_of(x, axis)
     mask = None if where is True else convert(as_array(where), _dtypes.BOOL)
@@ -137,7 +139,7 @@ def reduce(
         x, mask = broadcast(x, shape), broadcast(mask, shape)
     start = None if initial is NO_VALUE or initial is None else convert(plain(initial), wanted)
     if start is None and initial is NO_VALUE and ufunc.identity is not None:
-        start = constant(ufunc.identity, wanted)
+        start = _identity(ufunc, wanted)
     result = _folded(ufunc, convert(x, wanted), axes, mask, start)
     if not keepdims:
         return result
@@ -148,7 +150,11 @@ def _neutral(ufunc: np.ufunc, dtype: DType, start: Any) -> Any:
     """An element that may join any number of times. Where a ufunc has none, it is one that takes no offence at its like."""
     if ufunc.identity is None:
         return start
-    return constant(ufunc.identity, dtype)
+    return _identity(ufunc, dtype)
+
+
+def _identity(ufunc: np.ufunc, dtype: DType) -> Any:
+    return as_array(np.asarray(ufunc.identity).astype(dtype))  # -1 has all bits, also of unsigned ones
 
 
 def _folded(ufunc: np.ufunc, x: Any, axes: tuple[int, ...], mask: Any, start: Any) -> Any:
@@ -339,7 +345,7 @@ def check_method(ufunc: np.ufunc, method: str) -> None:
     """NumPy's refusals that depend on nothing but the ufunc."""
     if ufunc.signature is not None:
         fail(
-            UserValueError if method != "at" else UserTypeError,
+            UserTypeError,
             f"{ufunc.__name__}.{method}: not defined for a ufunc with the signature {ufunc.signature}",
         )
     if method == "at":

@@ -312,7 +312,7 @@ def _signature_of(ufunc: np.ufunc, dtype: Any, signature: Any) -> tuple[DType | 
         fail(UserTypeError, f"cannot specify both 'signature' and 'dtype' of {name_of(ufunc)}")
     given = signature.replace("->", "") if isinstance(signature, str) else signature
     if not isinstance(given, (str, tuple)):
-        given = (None,) * ufunc.nin + (given,) * ufunc.nout
+        fail(UserTypeError, "the signature object to ufunc must be a string or a tuple.")
     if len(given) == 1:
         given = (None,) * ufunc.nin + tuple(given) * ufunc.nout
     if len(given) != ufunc.nargs:
