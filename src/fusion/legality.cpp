@@ -281,13 +281,17 @@ class Examination {
   }
 
   /// How often code at this index runs: once per point, but not again in the innermost loops that it does not
-  /// depend on.
+  /// depend on. An index that is data is another one at every point.
   int64_t evaluations(const std::vector<Index>& at) const {
     const Shape& shape = space();
     std::vector<bool> used(shape.size(), false);
+    bool is_data = false;
     for (const Index& index : at) {
       for_each_variable(index, [&](LoopVar var) { used[static_cast<size_t>(var)] = true; });
+      for_each_value(index, [&](ValueId) { is_data = true; });
     }
+    if (is_data && space_) return element_count(graph_.type_of(graph_[value_].inputs[2]).shape);
+    if (is_data) return element_count(shape);
     if (space_) return count_used(shape, used);
     size_t depth = shape.size();
     while (depth > 0 && !used[depth - 1]) --depth;

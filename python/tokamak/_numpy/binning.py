@@ -170,20 +170,20 @@ def _at(edges: Any, index: Any) -> Any:
 def _equal_bins(x: Any, bins: Edges) -> Any:
     """By division, in NumPy's order of operations; then one to the left or right where rounding missed the edge."""
     edges = bins.edges
-    dtype = edges.dtype
     inside = call(np.logical_and, call(np.greater_equal, x, bins.first), call(np.less_equal, x, bins.last))
-    value = convert(x, dtype)
+    value = convert(x, edges.dtype)
     width = call(np.subtract, bins.last, bins.first)
     share = call(np.true_divide, call(np.subtract, value, bins.first), width)
-    index = convert(call(np.multiply, share, bins.count), _I64)
-    last = constant(bins.count - 1, _I64)
-    one = constant(1, _I64)
-    index = select(apply("eq", index, constant(bins.count, _I64)), last, index)
+    # What is inside fits 32 bits, for which lanes have an instruction.
+    dtype = _dtypes.INT32 if bins.count < 1 << 30 else _I64
+    index = convert(call(np.multiply, share, bins.count), dtype)
+    last, one = constant(bins.count - 1, dtype), constant(1, dtype)
+    index = select(apply("eq", index, constant(bins.count, dtype)), last, index)
     index = select(apply("lt", value, _at(edges, index)), apply("sub", index, one), index)
     next_one = apply("add", index, one)
     missed = apply("bit_and", apply("ge", value, _at(edges, next_one)), apply("ne", index, last))
     index = select(missed, next_one, index)
-    return select(inside, index, constant(-1, _I64))
+    return convert(select(inside, index, constant(-1, dtype)), _I64)
 
 
 def _bins_between(x: Any, edges: Any) -> Any:
