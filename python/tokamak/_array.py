@@ -21,6 +21,7 @@ from ._numpy import (
     indexing,
     masked,
     reductions,
+    scattering,
     shapes,
     ufuncs,
     writing,
@@ -364,6 +365,9 @@ class Array(_native.ArrayBase):
 
     def take(self, indices: Any, axis: Any = None, mode: str = "raise") -> Array:
         return _sharing.owned(indexing.take(self, indices, axis, mode), (self,))
+
+    def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
+        scattering.put(self, indices, values, mode)
 
     def sum(self, *args: Any, **kwargs: Any) -> Array:
         return _sharing.owned(reductions.sum_(self, *args, **kwargs), (self,))

@@ -18,7 +18,6 @@ from .._ops import (
     broadcast_shapes,
     constant,
     convert,
-    full,
     iota,
     reshape,
     reverse,
