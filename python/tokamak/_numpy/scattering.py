@@ -119,7 +119,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     places = known(ind)
     if places is not None and places.size == 0:
         return
-    index = as_array(ind) if places is None else places
+    index: Any = as_array(ind) if places is None else places
     if index.dtype.kind != "b" and not _dtypes.is_integer(index.dtype):
         fail(UserTypeError, f"np.put: cannot cast indices from {index.dtype} to int64 safely")
     if index.size == 0 or values.size == 0:

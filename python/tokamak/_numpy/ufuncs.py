@@ -238,11 +238,14 @@ for _ufunc, _op in _COMPARISONS.items():
     implements(_ufunc)(_comparison(_op))
 
 #: The primitive of a ufunc that is one on all dtypes of its loops
-_PRIMITIVE_OF = {ufunc: op for op, ufuncs in PRIMITIVES.items() for ufunc in ufuncs} | {
+_PRIMITIVE_OF: dict[np.ufunc, str] = {
+    **{ufunc: op for op, ufuncs in PRIMITIVES.items() for ufunc in ufuncs},
     np.power: "pow",
     np.float_power: "pow",
+    np.add: "add",  # but of bools
+    np.multiply: "mul",
 }
-_BITS_OF_BOOLS = {
+_BITS_OF_BOOLS: dict[np.ufunc, str] = {
     np.add: "bit_or",
     np.multiply: "bit_and",
     np.logical_or: "bit_or",
@@ -258,7 +261,7 @@ def combining(ufunc: np.ufunc, dtype: DType) -> str | None:
         return None
     if dtype.kind == "b" and ufunc in _BITS_OF_BOOLS:
         return _BITS_OF_BOOLS[ufunc]
-    return {np.add: "add", np.multiply: "mul"}.get(ufunc) or _PRIMITIVE_OF.get(ufunc)
+    return _PRIMITIVE_OF.get(ufunc)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
