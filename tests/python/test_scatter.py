@@ -195,6 +195,20 @@ def test_known_places_of_a_large_array(rng):
     check_writes(write, np.zeros(50000), rng.random(300))
 
 
+def test_first_and_last_rows_of_a_large_array(rng):
+    def write(a, v):
+        a[[0, -1]] = v
+        a[:, [2, 2, 0]] = [[1.0, 2.0, 3.0]]
+        a[::2, None, [5]] = 7
+        a[[1, 2]] = a[:2]
+        return a
+
+    check_writes(write, rng.random((150, 150)), rng.random(150))
+    check_writes(write, rng.random((150, 150)), rng.random((2, 150)))
+    with pytest.raises(IndexError, match="out of bounds"):
+        tk.jit(lambda a: a.__setitem__([0, 150], 1))(rng.random((150, 150)))
+
+
 def test_indices_that_are_not_integers():
     @tk.jit
     def write(a, i):

@@ -13,13 +13,15 @@ import numpy as np
 from .. import _sharing
 from .._errors import Unsupported, UserIndexError, UserTypeError, UserValueError, fail, unsupported
 from .._native import ArrayBase
-from .._ops import apply, as_array, broadcast, convert, is_array, is_number, reshape, select
+from .._ops import apply, as_array, broadcast, convert, is_array, is_number, reshape, select, slice_axis
 from .._registry import implements
 from .indexing import basic, expanded, is_index_array
 from .masked import Masked, everywhere, is_computed_mask, refuse
 
 #: Known places in an array as small as this are a choice between old and new elements, which fuses with what follows.
 _FEW = 1 << 14
+#: As many slices are written one by one.
+_FEW_SLICES = 4
 
 
 def setitem(x: Any, key: Any, value: Any) -> None:
@@ -30,15 +32,43 @@ def setitem(x: Any, key: Any, value: Any) -> None:
         return
     items = expanded(x, key)
     if any(is_index_array(item) for item in items):
-        if any(is_array(item) for item in items) or x.size > _FEW:
-            from .scattering import set_places
-
-            set_places(x, items, value)
-        else:
-            _sharing.write(x, _at_known_places(x, tuple(items), value), "x[indices] = y")
+        _write_places(x, items, value)
         return
     part = basic(x, items)
     _sharing.write(part, fitting(part, value, "x[...] = y", "unsafe"), "x[...] = y")
+
+
+def _write_places(x: Any, items: list[Any], value: Any) -> None:
+    from .scattering import set_places
+
+    if any(is_array(item) for item in items):
+        set_places(x, items, value)
+    elif x.size <= _FEW:
+        _sharing.write(x, _at_known_places(x, tuple(items), value), "x[indices] = y")
+    elif (axis := _axis_of_few(items)) is not None:
+        _write_slices(x, items, axis, value)
+    else:
+        set_places(x, items, value)
+
+
+def _axis_of_few(items: list[Any]) -> int | None:
+    """The axis of the only index array, if it names a few slices: the first and last row, say."""
+    axes = [axis for axis, item in enumerate(items) if is_index_array(item) or isinstance(item, int)]
+    if len(axes) != 1 or items[axes[0]].ndim != 1 or items[axes[0]].size > _FEW_SLICES:
+        return None
+    return axes[0]
+
+
+def _write_slices(x: Any, items: list[Any], axis: int, value: Any) -> None:
+    """One after the other; each is a choice, so they fuse with what follows."""
+    places = items[axis].tolist()
+    shape = list(basic(x, [slice(None) if i == axis else item for i, item in enumerate(items)]).shape)
+    shape[axis] = len(places)
+    given = _sharing.fresh(as_array(value))  # it may be a view of x
+    new = broadcast_into(convert(given, x.dtype), shape, "x[indices] = y")
+    for i, place in enumerate(places):
+        one = basic(x, [place if k == axis else item for k, item in enumerate(items)])
+        _sharing.write(one, reshape(slice_axis(new, axis, i, i + 1), one.shape), "x[indices] = y")
 
 
 def fitting(x: Any, value: Any, what: str, casting: Any) -> Any:
