@@ -22,6 +22,7 @@ from ._numpy import (
     indexing,
     masked,
     reductions,
+    scattering,
     searching,
     shapes,
     sorting,
@@ -401,6 +402,9 @@ class Array(_native.ArrayBase):
 
     def take(self, indices: Any, axis: Any = None, mode: str = "raise") -> Array:
         return _sharing.owned(indexing.take(self, indices, axis, mode), (self,))
+
+    def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
+        scattering.put(self, indices, values, mode)
 
     def sum(self, *args: Any, **kwargs: Any) -> Array:
         return _sharing.owned(reductions.sum_(self, *args, **kwargs), (self,))

@@ -101,13 +101,8 @@ EAGER_ONLY: dict[Callable[..., Any], str] = {
     np.setxor1d: _DEPENDS + "np.isin tells which elements are in both",
 }
 
-#: What to do instead of some functions that are not there.
-REMEDIES = {
-    "put": "use x[...] = y with slices, or np.where",
-    "place": "use x[mask] = y, or np.where",
-}
 DEFAULT_REMEDY = "compute it outside the jitted function, or write it with other functions"
 
 
 def remedy_for(function: Callable[..., Any]) -> str:
-    return EAGER_ONLY.get(function) or REMEDIES.get(function.__name__, DEFAULT_REMEDY)
+    return EAGER_ONLY.get(function) or DEFAULT_REMEDY

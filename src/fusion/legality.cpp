@@ -22,6 +22,15 @@ std::vector<Index> home_index(const Domain& domain, const Shape& shape, bool is_
 
 namespace {
 
+/// The axes of a scatter's updates, then those of its operand.
+Shape scatter_space(const Graph& graph, Value scatter) {
+  const Node& node = graph[scatter];
+  Shape space = graph.type_of(node.inputs[2]).shape;
+  const Shape& operand = graph.type_of(node.inputs[0]).shape;
+  space.insert(space.end(), operand.begin(), operand.end());
+  return space;
+}
+
 /// One examination. Needs are visited from the latest value to the earliest, so that all needs of a value are
 /// known when it is its turn.
 class Examination {
@@ -29,6 +38,7 @@ class Examination {
   Examination(const Groups& state, Value value, const Group& group, bool may_merge)
       : state_(state), graph_(state.graph), group_(group), value_(value), may_merge_(may_merge) {
     joining_.domain = group.domain;
+    if (graph_[value].op == Op::scatter) space_ = scatter_space(graph_, value);
   }
 
   Joining run() {
@@ -48,7 +58,12 @@ class Examination {
  private:
   using Points = std::vector<std::vector<Index>>;
 
-  Extents extents() const { return joining_.domain.extents_function(); }
+  /// The variables that points are made of: the axes of the domain; those of a scatter's updates and operand.
+  const Shape& space() const { return space_ ? *space_ : joining_.domain.extents; }
+
+  Extents extents() const {
+    return [this](LoopVar var) { return space()[static_cast<size_t>(var)]; };
+  }
 
   void refuse(std::string reason) {
     if (joining_.allowed()) joining_.refusal = std::move(reason);
@@ -116,8 +131,7 @@ class Examination {
     } else if (sorts(node)) {
       reads_operand(read_of_sorted(graph_, value_));
     } else if (node.op == Op::scatter) {
-      for (Value input : node.inputs)
-        need(input, full_index(own_domain(graph_, input), graph_.type_of(input).shape));
+      start_scatter(node);
     } else if (sweeps(node)) {
       need(node.inputs[0], full_index(joining_.domain, graph_.type_of(node.inputs[0]).shape));
     } else if (is_computed(node)) {
@@ -132,6 +146,22 @@ class Examination {
       joining_.cost += op_cost(node, operand);
       joining_.expression_cost += op_cost(node, operand);
     }
+  }
+
+  /// A scatter visits its updates with their indices, and apart from them its operand.
+  void start_scatter(const Node& node) {
+    const Shape& operand = graph_.type_of(node.inputs[0]).shape;
+    const Shape& indices = graph_.type_of(node.inputs[1]).shape;
+    std::vector<Index> update;
+    for (size_t axis = 0; axis < graph_.type_of(node.inputs[2]).shape.size(); ++axis)
+      update.push_back(Index::of(static_cast<LoopVar>(axis)));
+    const auto first = update.begin() + node.attributes.integer(Attr::axis);
+    need(node.inputs[1], {first, first + static_cast<int64_t>(indices.size())});
+    std::vector<Index> element;
+    for (size_t axis = 0; axis < operand.size(); ++axis)
+      element.push_back(Index::of(static_cast<LoopVar>(update.size() + axis)));
+    need(node.inputs[2], std::move(update));
+    need(node.inputs[0], std::move(element));
   }
 
   /// A product reads its operands from memory, all of them over and over.
@@ -227,10 +257,17 @@ class Examination {
 
   void recompute(Value value, const Points& points) {
     joining_.recomputed.push_back(value);
-    const double cost = state_[value].expression_cost * static_cast<double>(points.size());
+    const double cost = recomputation_cost(value, points);
     joining_.cost += cost;
     joining_.expression_cost += cost;
     expand(value, points);
+  }
+
+  /// What goes into a scatter is visited value by value, each once for all that read it at the same point.
+  double recomputation_cost(Value value, const Points& points) const {
+    const Node& node = graph_[value];
+    const double own = space_ ? op_cost(node, node.type.dtype) : state_[value].expression_cost;
+    return own * static_cast<double>(points.size());
   }
 
   bool pays_to_recompute(Value value, const Points& points) const {
@@ -241,24 +278,34 @@ class Examination {
                                 .per_point = static_cast<int64_t>(points.size()),
                                 .type = graph_.type_of(value),
                                 .stored_anyway = value_state.stored};
-    const double added = value_state.expression_cost * static_cast<double>(points.size());
-    if (group_.cost + joining_.cost + added > kMaxKernelCost) return false;
+    if (group_.cost + joining_.cost + recomputation_cost(value, points) > kMaxKernelCost) return false;
     for (const std::vector<Index>& at : points) recomputation.evaluations += evaluations(at);
     return worth_recomputing(recomputation, state_.options);
   }
 
   /// How often code at this index runs: once per point, but not again in the innermost loops that it does not
-  /// depend on.
+  /// depend on. An index that is data is another one at every point.
   int64_t evaluations(const std::vector<Index>& at) const {
-    const Shape& shape = joining_.domain.extents;
+    const Shape& shape = space();
     std::vector<bool> used(shape.size(), false);
+    bool is_data = false;
     for (const Index& index : at) {
       for_each_variable(index, [&](LoopVar var) { used[static_cast<size_t>(var)] = true; });
+      for_each_value(index, [&](ValueId) { is_data = true; });
     }
+    if (is_data && space_) return element_count(graph_.type_of(graph_[value_].inputs[2]).shape);
+    if (is_data) return element_count(shape);
+    if (space_) return count_used(shape, used);
     size_t depth = shape.size();
     while (depth > 0 && !used[depth - 1]) --depth;
     int64_t count = 1;
     for (size_t axis = 0; axis < depth; ++axis) count *= shape[axis];
+    return count;
+  }
+
+  static int64_t count_used(const Shape& shape, const std::vector<bool>& used) {
+    int64_t count = 1;
+    for (size_t axis = 0; axis < shape.size(); ++axis) count *= used[axis] ? shape[axis] : 1;
     return count;
   }
 
@@ -324,6 +371,7 @@ class Examination {
   const Group& group_;
   Value value_;
   bool may_merge_;
+  std::optional<Shape> space_;
   Joining joining_;
   std::map<Value, Points, std::greater<>> needs_;
   uint32_t data_ids_ = 0;

@@ -5,6 +5,7 @@
 #include "interp/column_builder.h"
 #include "interp/evaluate.h"
 #include "interp/positions.h"
+#include "ops/index.h"
 #include "ops/record.h"
 
 namespace tokamak::interp {
@@ -115,39 +116,35 @@ Tensor gather(const Node& node, const Tensor& operand, const Tensor& indices) {
   return result;
 }
 
-Op combining_op(Word combine) {
-  switch (combine) {
-    case Word::add:
-      return Op::add;
-    case Word::mul:
-      return Op::mul;
-    case Word::min:
-      return Op::min;
-    case Word::max:
-      return Op::max;
-    default:
-      throw InternalError("scatter: no such way to combine");
-  }
+/// What is there, joined with the updates in their dtype.
+Tensor combined(Op op, const Tensor& there, const Positions& to, const Tensor& updates,
+                const Positions& from) {
+  const DType dtype = there.type().dtype;
+  const DType wide = updates.type().dtype;
+  ColumnBuilder builder(to.size(), false);
+  Scalar before = builder.put(load(there, to));
+  if (dtype != wide) before = emit_scalar(builder, Op::convert, {{before}}, {{dtype}}, wide);
+  const Scalar both[] = {before, builder.put(load(updates, from))};
+  const DType dtypes[] = {wide, wide};
+  Scalar after = emit_scalar(builder, op, both, dtypes, wide);
+  if (dtype != wide) after = emit_scalar(builder, Op::convert, {{after}}, {{wide}}, dtype);
+  Tensor row({dtype, {static_cast<int64_t>(to.size())}});
+  store(builder.column(after), row, 0);
+  return row;
 }
 
 Tensor scatter(const Node& node, const Tensor& operand, const Tensor& indices, const Tensor& updates) {
   const Indexed shape(node, operand.type(), indices.type());
-  const Word combine = node.attributes.word(Attr::combine);
-  const DType dtype = node.type.dtype;
+  const std::optional<Op> combine = rules::combining_op(node.attributes.word(Attr::combine));
   Tensor result = copied(operand);
   for (int64_t i = 0; i < shape.indices; ++i) {
     const int64_t place = resolve(node, index_at(indices, i), shape.extent);
     if (place < 0) continue;
     const Positions to = shape.operand_row(place);
-    Tensor row = taken_from(updates, {dtype, {static_cast<int64_t>(to.size())}}, shape.index_row(i));
-    if (combine != Word::set) {
-      ColumnBuilder builder(to.size(), false);
-      const Scalar operands[] = {builder.put(load(result, to)),
-                                 builder.put(load(updates, shape.index_row(i)))};
-      const DType dtypes[] = {dtype, dtype};
-      store(builder.column(emit_scalar(builder, combining_op(combine), operands, dtypes, dtype)), row, 0);
-    }
-    put_into(result, row, to);
+    const Positions from = shape.index_row(i);
+    const TensorType row{node.type.dtype, {static_cast<int64_t>(to.size())}};
+    put_into(result, combine ? combined(*combine, result, to, updates, from) : taken_from(updates, row, from),
+             to);
   }
   return result;
 }

@@ -13,8 +13,10 @@ constexpr std::array<std::string_view, kAttrCount> kAttrNames = {
     "low",          "high",         "interior", "sizes",       "dilations", "lhs_batch", "rhs_batch",
     "lhs_contract", "rhs_contract", "dtype",    "mode",        "combine",   "value"};
 
-constexpr std::array<std::string_view, kWordCount> kWordNames = {"clamp", "check", "drop", "set",
-                                                                 "add",   "mul",   "min",  "max"};
+constexpr std::array<std::string_view, kWordCount> kWordNames = {
+    "clamp",     "check",     "drop",    "set",    "add",     "sub",        "mul",        "div",
+    "floor_div", "mod",       "fmod",    "pow",    "min",     "max",        "atan2",      "hypot",
+    "copysign",  "nextafter", "bit_and", "bit_or", "bit_xor", "shift_left", "shift_right"};
 
 template <class T>
 const T& get(const Attributes& attributes, Attr name) {

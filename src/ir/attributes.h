@@ -32,16 +32,40 @@ enum class Attr : uint8_t {
   dtype,         ///< dtype: convert, iota
   mode,          ///< word: gather and scatter: out of range is "clamp"ed, or a run-time error with "check";
                  ///  "drop" lets a scatter ignore it
-  combine,       ///< word: scatter: "set", "add", "mul", "min", "max"
+  combine,       ///< word: scatter: "set", or the element-wise op that joins an update to what is there
   value,         ///< tensor: constant
 };
 inline constexpr size_t kAttrCount = static_cast<size_t>(Attr::value) + 1;
 
 std::string_view name_of(Attr attr);
 
-/// The words `mode` and `combine` take.
-enum class Word : uint8_t { clamp, check, drop, set, add, mul, min, max };
-inline constexpr size_t kWordCount = static_cast<size_t>(Word::max) + 1;
+/// The words `mode` and `combine` take; those from `add` on are the names of ops.
+enum class Word : uint8_t {
+  clamp,
+  check,
+  drop,
+  set,
+  add,
+  sub,
+  mul,
+  div,
+  floor_div,
+  mod,
+  fmod,
+  pow,
+  min,
+  max,
+  atan2,
+  hypot,
+  copysign,
+  nextafter,
+  bit_and,
+  bit_or,
+  bit_xor,
+  shift_left,
+  shift_right
+};
+inline constexpr size_t kWordCount = static_cast<size_t>(Word::shift_right) + 1;
 std::string_view name_of(Word word);
 
 using Ints = std::vector<int64_t>;

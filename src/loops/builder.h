@@ -20,6 +20,8 @@ class NestBuilder {
   BufferId add_buffer(Buffer buffer);
 
   void open(LoopVar var, LoopKind kind, int64_t extent, bool ordered = false);
+  /// The innermost loop ends there, if that is sooner.
+  void bound(const Index& bound) { open_.back().loop.bound = bound; }
   /// Closes the innermost loop and puts it into the one around it; the outermost becomes a nest of the
   /// kernel.
   void close();

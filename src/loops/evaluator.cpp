@@ -221,12 +221,17 @@ ValueId Evaluator::data_index(Value value, size_t operand, const std::vector<Ind
                               const Guard& guard) {
   const Node& node = body_[value];
   ValueId index = evaluate(node.inputs[operand], at, guard);
+  const bool is_checked = node.attributes.has(Attr::mode) && node.attributes.word(Attr::mode) == Word::check;
+  if (kernel_[index] == DType::i32 && !is_checked && guard.empty() && extent <= INT32_MAX) {
+    return builder_.compute(Op::convert, {clamped(index, extent)},
+                            DType::i64);  // lanes have min and max of i32
+  }
   if (kernel_[index] != DType::i64) index = builder_.compute(Op::convert, {index}, DType::i64);
   if (!guard.empty()) {  // there the index may be anything, which is nobody's mistake
     const ValueId zero = builder_.literal(scalar_tensor(DType::i64, int64_t{0}));
     index = builder_.compute(Op::select, {builder_.test(guard), index, zero}, DType::i64);
   }
-  if (node.attributes.has(Attr::mode) && node.attributes.word(Attr::mode) == Word::check) {
+  if (is_checked) {
     kernel_.checks.push_back({std::string(name_of(node.op)) + ": an index is out of bounds for axis " +
                                   std::to_string(node.attributes.integer(Attr::axis)) + " with size " +
                                   std::to_string(extent),
@@ -237,10 +242,11 @@ ValueId Evaluator::data_index(Value value, size_t operand, const std::vector<Ind
 }
 
 ValueId Evaluator::clamped(ValueId index, int64_t extent) {
-  const ValueId low = builder_.literal(scalar_tensor(DType::i64, int64_t{0}));
-  const ValueId high = builder_.literal(scalar_tensor(DType::i64, std::max<int64_t>(extent - 1, 0)));
-  const ValueId raised = builder_.compute(Op::max, {index, low}, DType::i64);
-  return builder_.compute(Op::min, {raised, high}, DType::i64);
+  const DType dtype = kernel_[index];
+  const ValueId low = builder_.literal(scalar_tensor(dtype, int64_t{0}));
+  const ValueId high = builder_.literal(scalar_tensor(dtype, std::max<int64_t>(extent - 1, 0)));
+  const ValueId raised = builder_.compute(Op::max, {index, low}, dtype);
+  return builder_.compute(Op::min, {raised, high}, dtype);
 }
 
 }  // namespace tokamak

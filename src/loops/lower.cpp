@@ -171,7 +171,7 @@ class Lowering {
 
 LoopKernel lower(const FusedKernel& kernel, const std::vector<Layout>& layouts, const LowerOptions& options) {
   for (Value output : kernel.body.outputs()) {
-    if (kernel.body[output].op == Op::scatter) return lower_scatter(kernel, layouts);
+    if (kernel.body[output].op == Op::scatter) return lower_scatter(kernel, layouts, options);
   }
   // What later sweeps want again is known only when they have been lowered. Then everything is lowered anew
   // with those values kept, until nothing more is wanted; loops that wanted something are not valid.

@@ -170,6 +170,8 @@ struct LoopKernel {
   std::vector<int64_t> extents;        ///< of every LoopVar: it stays below
   std::vector<RuntimeCheck> checks;
   std::vector<Nest> nests;
+  /// Loops that lanes may share besides those of the domain: a scatter has some.
+  std::vector<LoopVar> lane_loops;
   int64_t scratch_bytes = 0;  ///< per running task
   bool relaxed_math = false;  ///< fast_math: a*b+c may be rounded once
 

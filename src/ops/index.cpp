@@ -132,6 +132,11 @@ TensorType gather(const TypeContext& context) {
   return {context.inputs[0].dtype, indexed_shape(context)};
 }
 
+std::optional<Op> combining_op(Word combine) {
+  if (combine < Word::add) return std::nullopt;
+  return op_named(name_of(combine));
+}
+
 TensorType scatter(const TypeContext& context) {
   const TensorType& operand = context.inputs[0];
   const TensorType& updates = context.inputs[2];
@@ -140,18 +145,20 @@ TensorType scatter(const TypeContext& context) {
     context.fail("mode is '" + std::string(name_of(mode)) + "', not 'clamp', 'check' or 'drop'");
   }
   const Word combine = context.attributes.word(Attr::combine);
-  if (combine != Word::set && combine != Word::add && combine != Word::mul && combine != Word::min &&
-      combine != Word::max) {
+  const std::optional<Op> op = combining_op(combine);
+  if (!op && combine != Word::set) {
     context.fail("combine is '" + std::string(name_of(combine)) +
-                 "', not 'set', 'add', 'mul', 'min' or 'max'");
-  }
-  if ((combine == Word::add || combine == Word::mul) && operand.dtype == DType::boolean) {
-    context.fail(to_string(operand) + " is not a number type, which combine '" +
-                     std::string(name_of(combine)) + "' needs",
-                 UserError::Kind::type);
+                 "', not 'set' or an operation of two numbers such as 'add'");
   }
   const Shape wanted = indexed_shape(context);
-  require_same_dtype(context, updates, "updates");
+  if (op) {  // in the dtype of the updates; what is there is converted to it and back
+    if (!contains(record_of(*op).dtypes, updates.dtype)) {
+      context.fail("combine '" + std::string(name_of(combine)) + "' takes no " + to_string(updates),
+                   UserError::Kind::type);
+    }
+  } else {
+    require_same_dtype(context, updates, "updates");
+  }
   if (updates.shape != wanted) {
     context.fail("updates " + to_string(updates) + " should have the shape " + to_string(wanted) +
                  " for operand " + to_string(operand) + " and indices " + to_string(context.inputs[1]));

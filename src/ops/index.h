@@ -11,6 +11,10 @@ TensorType scatter(const TypeContext& context);
 TensorType dynamic_slice(const TypeContext& context);
 TensorType dynamic_update_slice(const TypeContext& context);
 
+/// The op that joins an update to what is there, named by scatter's `combine`; none for "set", and for words
+/// that are no way to combine.
+std::optional<Op> combining_op(Word combine);
+
 inline constexpr OpRecord kIndexing[] = {
     {.op = Op::pad,
      .dtypes = DTypes::any,

@@ -66,6 +66,9 @@ class Chooser {
   ScheduledKernel run() {
     lower_in_order();
     if (is_scatter()) {
+      collapse(rows_);
+      choose_vector_loop();
+      for (LoopVar var : result_.loops.lane_loops) decide(Vectorise{var, choose_lanes(extent(var), false)});
       decide(Parallelise{});
     } else {
       collapse(rows_);

@@ -20,7 +20,9 @@ settings.register_profile(
     ],
     print_blob=True,
 )
-settings.register_profile("explore", parent=settings.get_profile("tokamak"), derandomize=False, max_examples=200)
+settings.register_profile(
+    "explore", parent=settings.get_profile("tokamak"), derandomize=False, max_examples=200
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "tokamak"))
 
 

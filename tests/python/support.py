@@ -187,7 +187,7 @@ def copied(a):
     """A copy with the strides of the original."""
     if a.ndim != 1:
         return np.copy(a, order="K")
-    step = a.strides[0] // a.itemsize
+    step = a.strides[0] // a.itemsize or 1  # an empty one may have no stride
     copy = np.zeros(a.size * abs(step), a.dtype)[::step]
     copy[...] = a
     return copy

@@ -68,7 +68,44 @@ def multiply_out(env, i, j):
     np.multiply(env[i], 2, out=env[i])
 
 
+def places(x, j):
+    """Computed from the elements themselves: from both ends, with duplicates."""
+    n = x.shape[0]
+    return (np.abs(x).ravel()[: j + 1] % (2 * n)).astype(int) - n
+
+
+def write_computed(env, i, j):
+    env[i][places(env[i], j)] = j
+
+
+def write_computed_last(env, i, j):
+    x = env[i]
+    x[..., (np.abs(x).ravel()[:j] % x.shape[-1]).astype(int)] = -j
+
+
+def add_computed(env, i, j):
+    env[i][places(env[i], j)] += j
+
+
+def add_at(env, i, j):
+    np.add.at(env[i], places(env[i], j), env[i][0])
+
+
+def permute(env, i, j):
+    env[i][...] = env[i][places(env[i], j)][0]
+
+
+def put_flat(env, i, j):
+    np.put(env[i], (np.abs(env[i]).ravel()[:j] % env[i].size).astype(int), [7, 8, 9])
+
+
 WRITES = [
+    write_computed,
+    write_computed_last,
+    add_computed,
+    add_at,
+    permute,
+    put_flat,
     write_number,
     write_part,
     write_backwards,

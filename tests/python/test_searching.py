@@ -30,6 +30,25 @@ def test_searchsorted(count, shape, dtype, other, side, seed):
 
 
 @given(
+    count=st.sampled_from([5, 9, 33, 100, 700]),
+    dtype=st.sampled_from(NUMBERS),
+    power=st.sampled_from([1, 2, 4]),
+    special=st.booleans(),
+    side=st.sampled_from(["left", "right"]),
+    seed=seeds,
+)
+@example(count=100, dtype=np.dtype(np.float64), power=1, special=False, side="right", seed=0)
+def test_searchsorted_in_a_known_array(count, dtype, power, special, side, seed):
+    """Elements that are dense in some places, or the same, or infinite; values between them and equal to them."""
+    rng = np.random.default_rng(seed)
+    a = np.sort((random_array(rng, (count,), np.float64, 0, 1, special=False) ** power * 100).astype(dtype))
+    if special and dtype.kind == "f":
+        a[-2:] = np.inf, np.nan
+    v = np.concatenate([a, random_array(rng, (50,), dtype, -20, 120), a + 1])
+    agree(lambda v: np.searchsorted(a, v, side), v)
+
+
+@given(
     count=st.sampled_from(COUNTS[1:]),
     shape=st.sampled_from(SHAPES),
     dtype=st.sampled_from(NUMBERS),

@@ -1,6 +1,7 @@
 """NumPy's functions for Arrays. Importing this package fills the table in `_registry`."""
 
 from . import (
+    binning,
     contractions,
     creating,
     creation,
@@ -18,18 +19,22 @@ from . import (
     polynomials,
     quantiles,
     reductions,
+    scattering,
     searching,
     sequences,
     shapes,
     sorting,
     special,
     statistics,
+    ufunc_at,
+    ufunc_methods,
     ufuncs,
     while_tracing,
     writing,
 )
 
 __all__ = [
+    "binning",
     "contractions",
     "creating",
     "creation",
@@ -47,12 +52,15 @@ __all__ = [
     "polynomials",
     "quantiles",
     "reductions",
+    "scattering",
     "searching",
     "sequences",
     "shapes",
     "sorting",
     "special",
     "statistics",
+    "ufunc_at",
+    "ufunc_methods",
     "ufuncs",
     "while_tracing",
     "writing",

@@ -7,28 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import _sharing
+from .. import _dtypes, _sharing
 from .._errors import UserTypeError, fail, unsupported
 from .._native import ArrayBase
 from .._ops import as_array, broadcast, broadcast_shapes, convert, full, select
 from .._registry import EAGER_ONLY, TABLE, name_of, remedy_for
-from . import contractions, reductions, shapes, ufuncs, writing
-
-#: ufunc.reduce and ufunc.accumulate, by ufunc
-_REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
-    np.add: reductions.sum_,
-    np.multiply: reductions.prod,
-    np.maximum: reductions.max_,
-    np.minimum: reductions.min_,
-    np.logical_or: reductions.any_,
-    np.logical_and: reductions.all_,
-}
-_ACCUMULATIONS: dict[np.ufunc, Callable[..., Any]] = {
-    np.add: reductions.cumsum,
-    np.multiply: reductions.cumprod,
-    np.maximum: reductions.cummax,
-    np.minimum: reductions.cummin,
-}
+from . import contractions, ufunc_at, ufunc_methods, ufuncs, writing
 
 
 def _outs(what: str, out: Any) -> tuple[Any, ...]:
@@ -44,7 +28,7 @@ def _outs(what: str, out: Any) -> tuple[Any, ...]:
     return outs
 
 
-def _write_out(what: str, results: Any, outs: tuple[Any, ...]) -> Any:
+def _write_out(what: str, results: Any, outs: tuple[Any, ...], casting: str = "same_kind") -> Any:
     """The results, in the memory that out= names."""
     if all(out is None for out in outs):
         return results
@@ -54,21 +38,41 @@ def _write_out(what: str, results: Any, outs: tuple[Any, ...]) -> Any:
         if out is None:
             written.append(result)
             continue
-        _sharing.write(out, writing.fitting(out, result, what, "same_kind"), what)
+        _sharing.write(out, writing.fitting(out, result, what, casting), what)
         written.append(out)
     return tuple(written) if several else written[0]
 
 
 def array_ufunc(ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
     what = name_of(ufunc) + ("" if method == "__call__" else f".{method}")
+    if method != "__call__":
+        ufunc_methods.check_method(ufunc, method)
     if method == "at":
-        unsupported(what, "use np.where, or a sum over one-hot rows")
+        ufunc_at.at(ufunc, *inputs)
+        return None
     outs = _outs(what, options.pop("out", None))
-    where = options.pop("where", True) if method == "__call__" else True
+    if method in ufunc_methods.METHODS:
+        result = _call_method(ufunc, method, what, inputs, outs, options)
+        return _write_out(what, _sharing.owned(result, inputs), outs, "unsafe")
+    casting = options.get("casting", "same_kind")
+    where = options.pop("where", True)
     result = _sharing.owned(_call_ufunc(ufunc, method, what, inputs, options), inputs)
     if where is not True:
-        result = _only_where(result, as_array(where), outs)
-    return _write_out(what, result, outs)
+        result = _only_where(result, convert(as_array(where), _dtypes.BOOL), outs)
+    return _write_out(what, result, outs, casting)
+
+
+def _call_method(
+    ufunc: np.ufunc, method: str, what: str, inputs: Any, outs: tuple[Any, ...], options: dict[str, Any]
+) -> Any:
+    try:
+        return ufunc_methods.METHODS[method](ufunc, *inputs, out=outs[0], **options)
+    except TypeError as error:
+        if (
+            error.__traceback__ is not None and error.__traceback__.tb_next is None
+        ):  # the call itself did not fit
+            fail(UserTypeError, f"{what}: {error}")
+        raise
 
 
 def _only_where(results: Any, where: Any, outs: tuple[Any, ...]) -> Any:
@@ -86,22 +90,16 @@ def _only_where(results: Any, where: Any, outs: tuple[Any, ...]) -> Any:
 def _call_ufunc(ufunc: np.ufunc, method: str, what: str, inputs: Any, options: dict[str, Any]) -> Any:
     if ufunc.signature is not None:
         return contractions.call_gufunc(ufunc, method, inputs, options)
-    if method == "reduce" and ufunc in _REDUCTIONS:
-        options.setdefault("axis", 0)
-        return _REDUCTIONS[ufunc](*inputs, **options)
-    if method == "accumulate" and ufunc in _ACCUMULATIONS:
-        options.setdefault("axis", 0)
-        return _ACCUMULATIONS[ufunc](*inputs, **options)
-    if method == "outer" and ufunc in TABLE:
-        left, right = inputs
-        return ufuncs.call(ufunc, shapes.append_axes(left, np.ndim(right)), right, **options)
-    if method != "__call__":
-        unsupported(what, remedy_for(ufunc))
-    for name in ("order", "subok", "casting", "signature", "sig", "extobj"):
-        if options.pop(name, None) not in (None, True, "K", "same_kind"):
-            unsupported(f"{what} with {name}=", "call it without, and use astype")
-    if set(options) - {"dtype"}:
-        fail(UserTypeError, f"{what} takes no argument {sorted(set(options) - {'dtype'})[0]!r}")
+    options.pop("subok", None)
+    if options.pop("order", "K") not in ("K", "A", "C"):
+        unsupported(f"{what} with order=", "results have the order of their axes in memory; call it without")
+    if "sig" in options:
+        options["signature"] = options.pop("sig")
+    unknown = sorted(set(options) - {"dtype", "casting", "signature"})
+    if unknown:
+        fail(UserTypeError, f"{what} takes no argument {unknown[0]!r}")
+    if method == "outer":
+        return ufunc_methods.outer(ufunc, *inputs, **options)
     return ufuncs.call(ufunc, *inputs, **options)
 
 

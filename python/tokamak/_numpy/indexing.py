@@ -8,6 +8,7 @@ shape that depends on values, and is refused.
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -178,26 +179,40 @@ def _gather_axes(x: Any, items: list[Any]) -> Any:
 
 def _gather_points(x: Any, indices: list[Any], axis: int) -> Any:
     """Several index arrays in neighbouring axes: one gather from those axes made one."""
-    shape = broadcast_shapes("index", [tuple(index.shape) for index in indices])
     extents = x.shape[axis : axis + len(indices)]
     merged = reshape(x, [*x.shape[:axis], int(np.prod(extents)), *x.shape[axis + len(indices) :]])
+    places, mode = point_places(indices, extents, axis)
+    return apply("gather", merged, places, axis=axis, mode=mode)
+
+
+def point_places(indices: Sequence[Any], extents: Sequence[int], axis: int) -> tuple[Any, str]:
+    """Index arrays for neighbouring axes from `axis` on as one, for those axes made one; and the mode that checks it if it has to be."""
+    shape = broadcast_shapes("index", [tuple(index.shape) for index in indices])
     if all(isinstance(index, np.ndarray) for index in indices):
         parts = [
-            _known(index, extent, axis + i)
+            known_places(index, extent, axis + i)
             for i, (index, extent) in enumerate(zip(indices, extents, strict=True))
         ]
+        if len(parts) == 1:
+            return as_array(parts[0]), "clamp"
         flat = np.ravel_multi_index(tuple(np.broadcast_to(part, shape) for part in parts), extents)
-        return apply("gather", merged, as_array(flat), axis=axis, mode="clamp")
+        return as_array(flat), "clamp"
+    if len(indices) == 1:
+        (index,) = indices
+        return index if index.dtype.kind == "u" else wrapped_places(index, extents[0])[0], "check"
     place, valid = constant(0, _dtypes.INT64), constant(True, _dtypes.BOOL)
-    for index, extent in zip(indices, extents, strict=True):
-        wrapped, inside = _wrapped(as_array(index), extent)
+    for i, (index, extent) in enumerate(zip(indices, extents, strict=True)):
+        if isinstance(index, np.ndarray):
+            wrapped = as_array(known_places(index, extent, axis + i))
+        else:
+            wrapped, inside = wrapped_places(as_array(index), extent)
+            valid = apply("bit_and", valid, inside)
         place = apply("add", apply("mul", place, constant(extent, _dtypes.INT64)), wrapped)
-        valid = apply("bit_and", valid, inside)
     place = select(valid, place, constant(-1, _dtypes.INT64))  # out of range in one axis is out of range
-    return apply("gather", merged, broadcast(place, shape), axis=axis, mode="check")
+    return broadcast(place, shape), "check"
 
 
-def _known(index: np.ndarray, extent: int, axis: int) -> np.ndarray:
+def known_places(index: np.ndarray, extent: int, axis: int) -> np.ndarray:
     """Indices that are known, checked and made not negative."""
     wrong = (index < -extent) | (index >= extent)
     if wrong.any():
@@ -208,7 +223,7 @@ def _known(index: np.ndarray, extent: int, axis: int) -> np.ndarray:
     return np.where(index < 0, index + extent, index).astype(np.int64)
 
 
-def _wrapped(index: Any, extent: int) -> tuple[Any, Any]:
+def wrapped_places(index: Any, extent: int) -> tuple[Any, Any]:
     """Computed indices with the negative ones counted from the end, and whether they are inside."""
     index = convert(index, _dtypes.INT64)
     zero, end = constant(0, _dtypes.INT64), constant(extent, _dtypes.INT64)
@@ -233,7 +248,7 @@ def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
             known = known % extent
         elif mode == "clip":
             known = np.clip(known, 0, max(extent - 1, 0))
-        return apply("gather", x, as_array(_known(known, extent, place)), axis=place, mode="clamp")
+        return apply("gather", x, as_array(known_places(known, extent, place)), axis=place, mode="clamp")
     if not _dtypes.is_integer(indices.dtype):
         fail(UserIndexError, f"arrays used as indices must be of integer type, not {indices.dtype}")
     if mode == "clip":
@@ -241,7 +256,7 @@ def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
     if mode == "wrap":
         index = apply("mod", convert(indices, _dtypes.INT64), constant(extent, _dtypes.INT64))
         return apply("gather", x, index, axis=place, mode="clamp")
-    index = indices if indices.dtype.kind == "u" else _wrapped(indices, extent)[0]
+    index = indices if indices.dtype.kind == "u" else wrapped_places(indices, extent)[0]
     return apply("gather", x, index, axis=place, mode="check")
 
 
@@ -258,7 +273,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
             f"np.take_along_axis: {index._type_text} and {x._type_text} differ in the number of axes",
         )
     shape = [n if i == place else m for i, (n, m) in enumerate(zip(index.shape, x.shape, strict=True))]
-    flat, valid = _wrapped(index, x.shape[place])
+    flat, valid = wrapped_places(index, x.shape[place])
     stride = 1
     total = constant(0, _dtypes.INT64)
     for i in reversed(range(x.ndim)):

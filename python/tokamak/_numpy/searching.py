@@ -18,7 +18,6 @@ from .._ops import (
     broadcast_shapes,
     constant,
     convert,
-    full,
     iota,
     reshape,
     reverse,
@@ -50,20 +49,82 @@ def _before(x: Any, y: Any, or_equal: bool) -> Any:
 def _places(sorted_: Any, values: Any, or_equal: bool) -> Any:
     """How many elements of a sorted array are before (or equal to) each value, which has the same dtype."""
     count = sorted_.size
+    table = _Cells.of(known(sorted_))
+    if table is not None:
+        return convert(table.places(sorted_, values, or_equal), _dtypes.INT64)
     if count <= _FEW:
         wide = reshape(values, [*values.shape, 1])
         return sum_(_before(broadcast(sorted_, [*[1] * values.ndim, count]), wide, or_equal), -1)
-    place = full(values.shape, 0, _dtypes.INT64)
-    step = 1 << (count.bit_length() - 1)
-    while step:
-        # All before `place` are known to be before the value; are the next `step` too?
-        probe = place + (step - 1)
-        inside = apply("lt", probe, constant(count, _dtypes.INT64))
-        element = apply("gather", sorted_, probe, axis=0, mode="clamp")
-        further = apply("bit_and", inside, _before(element, values, or_equal))
-        place = select(further, place + step, place)
-        step //= 2
-    return place
+    # All before `place` are known to be before the value, and none after the next `left`.
+    dtype = _dtypes.INT32 if count < 1 << 30 else _dtypes.INT64
+    place, left = constant(0, dtype), count
+    while left:
+        half = (left + 1) // 2
+        probe = apply("add", place, constant(half - 1, dtype))
+        further = _before(apply("gather", sorted_, probe, axis=0, mode="clamp"), values, or_equal)
+        place = select(further, apply("add", place, constant(half, dtype)), place)
+        left -= half
+    return convert(broadcast(place, values.shape), _dtypes.INT64)
+
+
+class _Cells:
+    """A sorted array that is known, cut into cells of equal width: from the cell of a value, a table tells how many elements are in
+    earlier cells, and few are left to compare with. The cell of a value never decreases with the value, so rounding does no harm.
+    """
+
+    _MOST = 4096  # cells
+    _FEW_STEPS = 2
+
+    def __init__(self, first: float, scale: float, before: np.ndarray, steps: int) -> None:
+        self.first, self.scale = first, scale
+        self.before = before  # elements in earlier cells
+        self.steps = steps  # elements in one cell, at most
+
+    @classmethod
+    def of(cls, elements: np.ndarray | None) -> _Cells | None:
+        """None where the elements are not known, are too few or too many, or lie too densely in some place."""
+        if elements is None or not 8 < elements.size <= cls._MOST // 2:
+            return None
+        points = elements.astype(np.float64)
+        with np.errstate(all="ignore"):
+            width = points[-1] - points[0]
+            if not (np.isfinite(points).all() and 0 < width < np.inf) or (np.diff(points) < 0).any():
+                return None
+            best = None
+            cells = 1 << points.size.bit_length()
+            while cells <= cls._MOST and (best is None or best.steps > cls._FEW_STEPS):
+                table = cls._cut(points, cells, cells / width)
+                if table is not None and (best is None or table.steps < best.steps):
+                    best = table
+                cells *= 2
+        worth = best is not None and best.steps + 2 < points.size.bit_length()
+        return best if worth else None
+
+    @classmethod
+    def _cut(cls, points: np.ndarray, cells: int, scale: float) -> _Cells | None:
+        if not np.isfinite(scale):
+            return None
+        cell = np.clip((points - points[0]) * scale, 0, cells - 1).astype(np.int64)
+        inside = np.bincount(cell, minlength=cells)
+        return cls(float(points[0]), float(scale), np.cumsum(inside) - inside, int(inside.max()))
+
+    def places(self, sorted_: Any, values: Any, or_equal: bool) -> Any:
+        wide = convert(values, _dtypes.FLOAT64)
+        scale = constant(self.scale, _dtypes.FLOAT64)
+        cell = apply("mul", apply("sub", wide, constant(self.first, _dtypes.FLOAT64)), scale)
+        last = constant(len(self.before) - 1, _dtypes.FLOAT64)
+        cell = apply("clamp", constant(0.0, _dtypes.FLOAT64), cell, last)
+        before = as_array(self.before.astype(np.int32))
+        place = apply("gather", before, convert(cell, _dtypes.INT32), axis=0, mode="clamp")
+        count, one = constant(sorted_.size, _dtypes.INT32), constant(1, _dtypes.INT32)
+        for _ in range(self.steps):
+            element = apply("gather", sorted_, place, axis=0, mode="clamp")
+            further = apply("le" if or_equal else "lt", element, values)
+            further = apply("bit_and", further, apply("lt", place, count))
+            place = select(further, apply("add", place, one), place)
+        if _dtypes.is_float(values.dtype):  # which is after all numbers
+            place = select(apply("is_nan", values), count, place)
+        return place
 
 
 @implements(np.searchsorted)

@@ -237,6 +237,33 @@ def _comparison(op: str) -> Rule:
 for _ufunc, _op in _COMPARISONS.items():
     implements(_ufunc)(_comparison(_op))
 
+#: The primitive of a ufunc that is one on all dtypes of its loops
+_PRIMITIVE_OF: dict[np.ufunc, str] = {
+    **{ufunc: op for op, ufuncs in PRIMITIVES.items() for ufunc in ufuncs},
+    np.power: "pow",
+    np.float_power: "pow",
+    np.add: "add",  # but of bools
+    np.multiply: "mul",
+}
+_BITS_OF_BOOLS: dict[np.ufunc, str] = {
+    np.add: "bit_or",
+    np.multiply: "bit_and",
+    np.logical_or: "bit_or",
+    np.logical_and: "bit_and",
+    np.logical_xor: "bit_xor",
+    np.not_equal: "bit_xor",
+}
+
+
+def combining(ufunc: np.ufunc, dtype: DType) -> str | None:
+    """The primitive that is a ufunc of two operands whose loop has but one dtype; what a scatter can do to an element."""
+    if ufunc.nin != 2:
+        return None
+    if dtype.kind == "b" and ufunc in _BITS_OF_BOOLS:
+        return _BITS_OF_BOOLS[ufunc]
+    return _PRIMITIVE_OF.get(ufunc)
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Calling one
 
@@ -253,29 +280,54 @@ def _kind_of(operand: Any) -> Any:
     return operand.dtype
 
 
-def _loop_of(ufunc: np.ufunc, operands: Sequence[Any], dtype: DType | None) -> Loop:
+def _loop_of(ufunc: np.ufunc, operands: Sequence[Any], signature: Any, casting: str) -> Loop:
     kinds = tuple(_kind_of(operand) for operand in operands)
     if all(
         isinstance(kind, type) for kind in kinds
     ):  # Python's numbers among themselves adopt no array's dtype
         kinds = tuple(_dtypes.default_of(kind) for kind in kinds)
-    key = (ufunc, kinds, dtype)
+    key = (ufunc, kinds, signature, casting)
     loop = _loops.get(key)
     if loop is None:
-        loop = _loops[key] = _resolve(ufunc, kinds, dtype)
+        loop = _loops[key] = _resolve(ufunc, kinds, signature, casting)
     return loop
 
 
-def _resolve(ufunc: np.ufunc, kinds: tuple[Any, ...], dtype: DType | None) -> Loop:
-    options: Any = {} if dtype is None else {"signature": (None,) * ufunc.nin + (dtype,) * ufunc.nout}
+def _resolve(ufunc: np.ufunc, kinds: tuple[Any, ...], signature: Any, casting: Any) -> Loop:
+    options: Any = {} if signature is None else {"signature": signature}
     try:
-        loop = ufunc.resolve_dtypes(kinds + (None,) * ufunc.nout, casting="same_kind", **options)
+        loop = ufunc.resolve_dtypes(kinds + (None,) * ufunc.nout, casting=casting, **options)
     except TypeError as error:
         names = ", ".join(kind.__name__ if isinstance(kind, type) else str(kind) for kind in kinds)
         fail(UserTypeError, f"{name_of(ufunc)}({names}): {error}")
+    except ValueError as error:
+        fail(UserValueError, f"{name_of(ufunc)}: {error}")
     for one in loop:
         _dtypes.check(one)
     return loop
+
+
+def _signature_of(ufunc: np.ufunc, dtype: Any, signature: Any) -> tuple[DType | None, ...] | None:
+    """dtype= and signature= (also "dd->d") as dtypes of the operands and results, None for those that NumPy chooses."""
+    if signature is None:
+        return None if dtype is None else (None,) * ufunc.nin + (_dtypes.check(dtype),) * ufunc.nout
+    if dtype is not None:
+        fail(UserTypeError, f"cannot specify both 'signature' and 'dtype' of {name_of(ufunc)}")
+    given = signature.replace("->", "") if isinstance(signature, str) else signature
+    if not isinstance(given, (str, tuple)):
+        fail(UserTypeError, "the signature object to ufunc must be a string or a tuple.")
+    if len(given) == 1:
+        given = (None,) * ufunc.nin + tuple(given) * ufunc.nout
+    if len(given) != ufunc.nargs:
+        fail(UserValueError, f"{name_of(ufunc)}: a signature has {ufunc.nargs} dtypes, not {len(given)}")
+    return tuple(None if one is None else _dtypes.check(one) for one in given)
+
+
+def rule_of(ufunc: np.ufunc) -> Rule:
+    rule = TABLE.get(ufunc)
+    if rule is None:
+        unsupported(name_of(ufunc), remedy_for(ufunc))
+    return rule
 
 
 def _operand(value: Any) -> Any:
@@ -292,23 +344,25 @@ def _in_dtype(operand: Any, dtype: DType, ufunc: np.ufunc) -> Any:
         fail(UserOverflowError, f"{name_of(ufunc)}: {error}")
 
 
-def call(ufunc: np.ufunc, *inputs: Any, dtype: Any = None) -> Any:
+def call(
+    ufunc: np.ufunc, *inputs: Any, dtype: Any = None, casting: str = "same_kind", signature: Any = None
+) -> Any:
     """`ufunc(*inputs)`: an Array with memory of its own, or a tuple of them."""
-    return owned(_call(ufunc, inputs, dtype), inputs)
+    return owned(_call(ufunc, inputs, _signature_of(ufunc, dtype, signature), casting), inputs)
 
 
-def _call(ufunc: np.ufunc, inputs: Sequence[Any], dtype: Any) -> Any:
-    rule = TABLE.get(ufunc)
-    if rule is None:
-        unsupported(name_of(ufunc), remedy_for(ufunc))
+def _call(
+    ufunc: np.ufunc, inputs: Sequence[Any], signature: tuple[DType | None, ...] | None, casting: str
+) -> Any:
+    rule = rule_of(ufunc)
     operands = [_operand(value) for value in inputs]
     if ufunc in _COMPARISONS:
         if (decided := _decided_comparison(ufunc, operands)) is not None:
             return decided
         operands = _comparable(operands)
-    if ufunc is np.power and (shorter := _shorter_power(operands, dtype)) is not None:
+    if ufunc is np.power and (shorter := _shorter_power(operands, signature)) is not None:
         return shorter
-    loop = _loop_of(ufunc, operands, None if dtype is None else _dtypes.check(dtype))
+    loop = _loop_of(ufunc, operands, signature, casting)
     converted = [_in_dtype(operand, loop[i], ufunc) for i, operand in enumerate(operands)]
     result = rule(*converted)
     if isinstance(result, tuple):
@@ -342,10 +396,10 @@ def _comparable(operands: list[Any]) -> list[Any]:
     ]
 
 
-def _shorter_power(operands: list[Any], dtype: Any) -> Any:
+def _shorter_power(operands: list[Any], signature: Any) -> Any:
     """Powers that NumPy computes by another operation, with its bits."""
     base, exponent = operands
-    if dtype is not None or not is_number(exponent) or is_number(base):
+    if signature is not None or not is_number(exponent) or is_number(base):
         return None
     if _dtypes.is_integer(base.dtype) and type(exponent) is int and exponent < 0:
         fail(UserValueError, "np.power: integers to negative integer powers are not allowed")

@@ -10,13 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtypes, _sharing
+from .. import _sharing
 from .._errors import Unsupported, UserIndexError, UserTypeError, UserValueError, fail, unsupported
 from .._native import ArrayBase
-from .._ops import apply, as_array, broadcast, convert, is_array, is_number, reshape, select
+from .._ops import apply, as_array, broadcast, convert, is_array, is_number, reshape, select, slice_axis
 from .._registry import implements
 from .indexing import basic, expanded, is_index_array
 from .masked import Masked, everywhere, is_computed_mask, refuse
+
+#: Known places in an array as small as this are a choice between old and new elements, which fuses with what follows.
+_FEW = 1 << 14
+#: As many slices are written one by one.
+_FEW_SLICES = 4
 
 
 def setitem(x: Any, key: Any, value: Any) -> None:
@@ -26,16 +31,44 @@ def setitem(x: Any, key: Any, value: Any) -> None:
         _sharing.write(x, _masked(x, key, value), "x[mask] = y")
         return
     items = expanded(x, key)
-    if any(is_array(item) for item in items):
-        unsupported(
-            "assigning through indices that are computed",
-            "use slices, or np.where with a condition on np.arange",
-        )
     if any(is_index_array(item) for item in items):
-        _sharing.write(x, _at_known_places(x, tuple(items), value), "x[indices] = y")
+        _write_places(x, items, value)
         return
     part = basic(x, items)
     _sharing.write(part, fitting(part, value, "x[...] = y", "unsafe"), "x[...] = y")
+
+
+def _write_places(x: Any, items: list[Any], value: Any) -> None:
+    from .scattering import set_places
+
+    if any(is_array(item) for item in items):
+        set_places(x, items, value)
+    elif x.size <= _FEW:
+        _sharing.write(x, _at_known_places(x, tuple(items), value), "x[indices] = y")
+    elif (axis := _axis_of_few(items)) is not None:
+        _write_slices(x, items, axis, value)
+    else:
+        set_places(x, items, value)
+
+
+def _axis_of_few(items: list[Any]) -> int | None:
+    """The axis of the only index array, if it names a few slices: the first and last row, say."""
+    axes = [axis for axis, item in enumerate(items) if is_index_array(item) or isinstance(item, int)]
+    if len(axes) != 1 or items[axes[0]].ndim != 1 or items[axes[0]].size > _FEW_SLICES:
+        return None
+    return axes[0]
+
+
+def _write_slices(x: Any, items: list[Any], axis: int, value: Any) -> None:
+    """One after the other; each is a choice, so they fuse with what follows."""
+    places = items[axis].tolist()
+    shape = list(basic(x, [slice(None) if i == axis else item for i, item in enumerate(items)]).shape)
+    shape[axis] = len(places)
+    given = _sharing.fresh(as_array(value))  # it may be a view of x
+    new = broadcast_into(convert(given, x.dtype), shape, "x[indices] = y")
+    for i, place in enumerate(places):
+        one = basic(x, [place if k == axis else item for k, item in enumerate(items)])
+        _sharing.write(one, reshape(slice_axis(new, axis, i, i + 1), one.shape), "x[indices] = y")
 
 
 def fitting(x: Any, value: Any, what: str, casting: Any) -> Any:
@@ -43,10 +76,10 @@ def fitting(x: Any, value: Any, what: str, casting: Any) -> Any:
     given = as_array(value)
     if not np.can_cast(given.dtype, x.dtype, casting):
         fail(UserTypeError, f"{what}: cannot cast {given.dtype} to {x.dtype} in place; use astype")
-    return _broadcast_into(convert(given, x.dtype), x.shape, what)
+    return broadcast_into(convert(given, x.dtype), x.shape, what)
 
 
-def _broadcast_into(value: Any, shape: Sequence[int], what: str) -> Any:
+def broadcast_into(value: Any, shape: Sequence[int], what: str) -> Any:
     given = value
     while given.ndim > len(shape) and given.shape[0] == 1:
         given = reshape(given, given.shape[1:])
@@ -76,7 +109,7 @@ def _masked(x: Any, mask: Any, given: Any) -> Any:
             f"x[mask] = y with y of {value._type_text} is not supported, because how many elements are true depends "
             "on values: use np.where(mask, y, x) with a y of the shape of x",
         )
-    return select(where, _broadcast_into(convert(value, x.dtype), x.shape, "x[mask] = y"), x)
+    return select(where, broadcast_into(convert(value, x.dtype), x.shape, "x[mask] = y"), x)
 
 
 def _at_known_places(x: Any, key: Any, value: Any) -> Any:
@@ -86,41 +119,35 @@ def _at_known_places(x: Any, key: Any, value: Any) -> Any:
     except IndexError as error:
         fail(UserIndexError, f"x[indices] = y: {error} ({x._type_text})")
     given = as_array(value)
-    new = _broadcast_into(convert(given, x.dtype), places.shape, "x[indices] = y")
+    new = broadcast_into(convert(given, x.dtype), places.shape, "x[indices] = y")
+    flat = with_known_places(
+        reshape(_sharing.fresh(x), [x.size]), places.ravel(), reshape(new, [places.size])
+    )
+    return reshape(flat, x.shape)
+
+
+def with_known_places(x: Any, places: np.ndarray, new: Any) -> Any:
+    """x, of one axis, with the new elements at places that are known and inside."""
     if places.size == 0:
         return x
+    if x.size > _FEW:
+        return apply("scatter", x, as_array(places), new, axis=0, mode="clamp", combine="set")
     source = np.full(x.size, -1)
-    source[places.ravel()] = np.arange(places.size)  # of several for the same element, the last
-    picked = apply(
-        "gather", reshape(new, [places.size]), as_array(np.maximum(source, 0)), axis=0, mode="clamp"
-    )
-    return select(as_array((source >= 0).reshape(x.shape)), reshape(picked, x.shape), x)
+    source[places] = np.arange(places.size)  # of several for the same element, the last
+    picked = apply("gather", new, as_array(np.maximum(source, 0)), axis=0, mode="clamp")
+    return select(as_array(source >= 0), picked, x)
 
 
 @implements(np.copyto)
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
-    _check_destination("np.copyto", dst)
+    check_destination("np.copyto", dst)
     new = fitting(dst, src, "np.copyto", "unsafe" if is_number(src) else casting)
     if where is not True:
         new = select(broadcast(as_array(where), dst.shape), new, dst)
     _sharing.write(dst, new, "np.copyto")
 
 
-@implements(np.putmask)
-def putmask(a: Any, mask: Any, values: Any) -> None:
-    _check_destination("np.putmask", a)
-    given = as_array(values)
-    if given.shape != a.shape:
-        if given.size != 1:
-            unsupported(
-                "np.putmask with values of another shape", "use np.where with values of the shape of a"
-            )
-        given = reshape(given, [])
-    condition = broadcast(convert(as_array(mask), _dtypes.BOOL), a.shape)
-    _sharing.write(a, select(condition, fitting(a, given, "np.putmask", "unsafe"), a), "np.putmask")
-
-
-def _check_destination(what: str, x: Any) -> None:
+def check_destination(what: str, x: Any) -> None:
     if not isinstance(x, ArrayBase):
         unsupported(
             f"{what} into an ndarray",

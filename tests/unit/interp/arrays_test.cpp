@@ -135,10 +135,23 @@ TEST(Indexing, Scatter) {
   expect_same(scatter(Word::drop, Word::mul), vector(DType::f16, {200, 2, 3}));
   expect_same(scatter(Word::clamp, Word::min), vector(DType::f16, {1, 2, 3}));
   expect_same(scatter(Word::drop, Word::max), vector(DType::f16, {20, 2, 3}));
+  expect_same(scatter(Word::drop, Word::sub), vector(DType::f16, {-29, 2, 3}));
   EXPECT_THROW(scatter(Word::check, Word::set), UserError);
   expect_same(run(Op::scatter, {matrix(), vector(DType::i32, {2}), tensor(DType::i32, {2, 1}, {8, 9})},
                   {{Attr::axis, int64_t{1}}, {Attr::mode, Word::check}, {Attr::combine, Word::set}}),
               tensor(DType::i32, {2, 3}, {1, 2, 8, 4, 5, 9}));
+}
+
+TEST(Indexing, ScatterCombinesInTheDtypeOfTheUpdates) {
+  const auto scatter = [](const Tensor& operand, const Tensor& updates, Word combine) {
+    return run(Op::scatter, {operand, vector(DType::i64, {0, 0, 1}), updates},
+               {{Attr::axis, int64_t{0}}, {Attr::mode, Word::check}, {Attr::combine, combine}});
+  };
+  // Every step is converted back: 1 + 0.5 is 1, and again.
+  expect_same(scatter(vector(DType::i64, {1, 2, 3}), vector(DType::f64, {0.5, 0.5, 1.5}), Word::add),
+              vector(DType::i64, {1, 3, 3}));
+  expect_same(scatter(vector(DType::i32, {7, 0, 3}), vector(DType::boolean, {0, 0, 0}), Word::bit_or),
+              vector(DType::i32, {1, 0, 3}));
 }
 
 TEST(Indexing, DynamicSlicesClampTheirStart) {

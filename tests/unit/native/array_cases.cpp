@@ -2,6 +2,8 @@
 
 #include "native/op_lists.h"
 #include "native/values.h"
+#include "ops/index.h"
+#include "ops/record.h"
 
 namespace tokamak::testing {
 namespace {
@@ -223,11 +225,12 @@ void scatter(Maker& m) {
     updates.erase(updates.begin() + i.axis);
     updates.insert(updates.begin() + i.axis, i.indices.begin(), i.indices.end());
     const bool all_pairs = &i - kIndexed < 2;  // every combine in every mode; then each combine in turn
-    constexpr Word kCombines[] = {Word::set, Word::add, Word::max, Word::mul, Word::min};
+    constexpr Word kCombines[] = {Word::set, Word::add,    Word::max,     Word::mul,    Word::min,
+                                  Word::sub, Word::bit_or, Word::bit_xor, Word::bit_and};
     for (Word mode : {Word::clamp, Word::check, Word::drop}) {
       for (size_t k = 0; k < std::size(kCombines); ++k) {
-        const bool arithmetic = kCombines[k] == Word::add || kCombines[k] == Word::mul;
-        if (arithmetic && m.dtype == DType::boolean) continue;
+        const std::optional<Op> op = rules::combining_op(kCombines[k]);
+        if (op && !contains(record_of(*op).dtypes, m.dtype)) continue;
         if (!all_pairs && k != turn % std::size(kCombines)) continue;
         m.add({m.data(i.shape), places(m, i, next_index_dtype(m), mode), m.data(updates)},
               {{Attr::axis, i.axis}, {Attr::mode, mode}, {Attr::combine, kCombines[k]}});

@@ -226,11 +226,20 @@ TEST(TypeRules, GatherAndScatter) {
       {Op::scatter,
        {boolean({5}), i64({2}), boolean({2})},
        put(0, Word::drop, Word::add),
-       "scatter: bool[5] is not a number type, which combine 'add' needs"},
+       "scatter: combine 'add' takes no bool[2]"},
+      {Op::scatter, {f32({5}), i64({2}), i64({2})}, put(0, Word::drop, Word::bit_or), "f32[5]"},
+      {Op::scatter,
+       {i64({5}), i64({2}), f32({2})},
+       put(0, Word::drop, Word::bit_or),
+       "scatter: combine 'bit_or' takes no f32[2]"},
+      {Op::scatter,
+       {f32({5}), i64({2}), i64({2})},
+       put(0, Word::drop, Word::set),
+       "scatter: the updates i64[2] has another dtype than the operand f32[5]; convert one of them"},
       {Op::scatter,
        {f32({5}), i64({2}), f32({2})},
        put(0, Word::drop, Word::check),
-       "scatter: combine is 'check', not 'set', 'add', 'mul', 'min' or 'max'"},
+       "scatter: combine is 'check', not 'set' or an operation of two numbers such as 'add'"},
   });
 }
 
