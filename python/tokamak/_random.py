@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pickle
 import sys
-from collections.abc import Callable, Iterator
-from types import CodeType
 from typing import Any
 
 from ._errors import Unsupported, fail
@@ -20,13 +18,13 @@ ADVICE = (
 )
 
 
-def states(function: Callable[..., Any]) -> State:
-    """The state of NumPy's own generator, and of those that the function finds in its closure, its defaults or its globals."""
+def states(found: list[Any]) -> State:
+    """The state of NumPy's own generator, and of those that the function finds somewhere."""
     random = sys.modules.get("numpy.random")
     if random is None:
         return None
     kinds = (random.Generator, random.RandomState)
-    generators = [random.mtrand._rand, *(one for one in _reachable(function) if isinstance(one, kinds))]
+    generators = [random.mtrand._rand, *(one for one in found if isinstance(one, kinds))]
     return [(one, _state_of(one)) for one in generators]
 
 
@@ -45,24 +43,3 @@ def check_unchanged(name: str, before: State) -> None:
 def _state_of(generator: Any) -> bytes:
     holder = generator.bit_generator if hasattr(generator, "bit_generator") else generator._bit_generator
     return pickle.dumps(holder.state)
-
-
-def _reachable(function: Callable[..., Any]) -> Iterator[Any]:
-    function = getattr(function, "__func__", function)
-    for cell in getattr(function, "__closure__", None) or ():
-        try:
-            yield cell.cell_contents
-        except ValueError:  # not filled yet
-            continue
-    yield from getattr(function, "__defaults__", None) or ()
-    code = getattr(function, "__code__", None)
-    if code is not None:
-        known = function.__globals__
-        yield from (known[name] for name in _names(code) if name in known)
-
-
-def _names(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _names(constant)

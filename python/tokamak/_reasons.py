@@ -1,0 +1,119 @@
+"""Why a program was compiled: what is different from the calls before."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import _logging
+from ._captured import Captured
+from ._native import ArrayBase
+
+_MOST_RECORDS = 256
+_PATIENCE = 8
+
+
+class Record(NamedTuple):
+    """A program: what it was compiled for, and what it holds of the world."""
+
+    key: Any  # of the structure, the static values and the types of the leaves
+    leaves: dict[str, tuple[str, tuple[int, ...]]]  # name -> dtype and shape
+    statics: dict[str, str]
+    captured: Captured | None
+
+
+def record(key: Any, names: list[str], leaves: list[Any], statics: list[Any], captured: Captured | None) -> Record:
+    return Record(
+        key,
+        {name: _type_of(leaf) for name, leaf in zip(names, leaves, strict=True)},
+        {name: _short(value) for name, value in statics},
+        captured,
+    )
+
+
+def _type_of(leaf: Any) -> tuple[str, tuple[int, ...]]:
+    if isinstance(leaf, (np.ndarray, np.generic, ArrayBase)):
+        return str(leaf.dtype), tuple(leaf.shape)
+    return type(leaf).__name__, ()
+
+
+def type_text(leaf: Any) -> str:
+    dtype, shape = _type_of(leaf)
+    return f"{dtype}[{','.join(map(str, shape))}]" if hasattr(leaf, "dtype") else dtype
+
+
+def _short(value: Any) -> str:
+    text = getattr(value, "__name__", None) or repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+class History:
+    """The programs of one function."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.reasons: list[str] = []
+        self._records: list[Record] = []
+        self._changes: Counter[str] = Counter()
+
+    def add(self, made: Record, types: str) -> None:
+        reason, changed = self._compare(made)
+        self.reasons.append(reason)
+        self._records.append(made)
+        del self._records[:-_MOST_RECORDS], self.reasons[:-_MOST_RECORDS]
+        if _logging.is_open("recompiles"):
+            _logging.log("recompiles", f"{self.name}: program {len(self.reasons)}, for ({types}): {reason}")
+        if changed is not None:
+            self._changes[changed] += 1
+            if self._changes[changed] == _PATIENCE:
+                warnings.warn(
+                    f"{self.name} was compiled anew {_PATIENCE} times because {changed} changed; pass what changes often as an "
+                    "argument",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
+
+    def _compare(self, made: Record) -> tuple[str, str | None]:
+        """The reason, and what it was that is no array or number of an argument, and changed."""
+        if not self._records:
+            return "first call", None
+        for other in reversed(self._records):
+            if other.key == made.key:
+                changed = None if other.captured is None else other.captured.changed()
+                if changed is None:
+                    return "its program had been dropped", None
+                return f"captured {quoted(changed)} changed", quoted(changed)
+        differences = [_differences(other, made) for other in reversed(self._records)]
+        nearest = min(differences, key=len)
+        statics = [name for name, text in nearest if text.startswith("static")]
+        return ", ".join(text for _, text in nearest), statics[0] if statics else None
+
+
+def quoted(name: str) -> str:
+    return name if " " in name else f"`{name}`"
+
+
+def _differences(old: Record, new: Record) -> list[tuple[str, str]]:
+    if old.leaves.keys() != new.leaves.keys() or old.statics.keys() != new.statics.keys():
+        listed = ", ".join([*new.leaves, *new.statics])
+        return [("", f"other arguments: {listed}")]
+    found = []
+    for name, (dtype, shape) in new.leaves.items():
+        old_dtype, old_shape = old.leaves[name]
+        if dtype != old_dtype:
+            found.append((name, f"{name}: dtype {old_dtype} -> {dtype}"))
+        if shape != old_shape:
+            found.append((name, f"{name}: shape {old_shape} -> {shape}"))
+    for name, text in new.statics.items():
+        if text != old.statics[name]:
+            found.append((name, f"static {name}: {old.statics[name]} -> {text}"))
+    return found or _hidden_difference(old, new)
+
+
+def _hidden_difference(old: Record, new: Record) -> list[tuple[str, str]]:
+    """What looks the same may lie in memory otherwise, or be another object."""
+    same_structure = old.key[0] == new.key[0]
+    return [("", "layout in memory" if same_structure else "static values that are other objects")]
