@@ -12,6 +12,7 @@ package is not looked into, unless the jitted function is part of that package.
 
 from __future__ import annotations
 
+import builtins
 import enum
 import functools
 import os
@@ -241,6 +242,9 @@ class _Walk:
         for key, default in (value.__kwdefaults__ or {}).items():
             self.visit(default, f"{key} of {value.__name__}")
         self.visit_items(value.__globals__, names.read, "")
+        for key in names.read - value.__globals__.keys():
+            if not hasattr(builtins, key):
+                self.note("item", key, value.__globals__, key)
         for module in names.imported:
             if module in sys.modules:
                 self.visit(sys.modules[module], module)

@@ -10,6 +10,7 @@ import numpy as np
 
 from . import _logging
 from ._captured import Captured
+from ._errors import user_line
 from ._native import ArrayBase
 
 _MOST_RECORDS = 256
@@ -69,15 +70,13 @@ class History:
         if changed is not None:
             self._changes[changed] += 1
             if self._changes[changed] == _PATIENCE:
-                warnings.warn(
+                _warn(
                     f"{self.name} was compiled anew {_PATIENCE} times because {changed} changed; pass what changes often as an "
-                    "argument",
-                    RuntimeWarning,
-                    stacklevel=2,
+                    "argument"
                 )
 
     def _compare(self, made: Record) -> tuple[str, str | None]:
-        """The reason, and what it was that is no array or number of an argument, and changed."""
+        """The reason, and what changed that was not declared to be part of the program."""
         if not self._records:
             return "first call", None
         for other in reversed(self._records):
@@ -86,20 +85,31 @@ class History:
                 if changed is None:
                     return "its program had been dropped", None
                 return f"captured {quoted(changed)} changed", quoted(changed)
-        differences = [_differences(other, made) for other in reversed(self._records)]
+        differences = [_differences(other, made) for other in reversed(self._records) if _is_like(other, made)]
+        if not differences:
+            return f"other arguments: {', '.join([*made.leaves, *made.statics])}", None
         nearest = min(differences, key=len)
-        statics = [name for name, text in nearest if text.startswith("static")]
-        return ", ".join(text for _, text in nearest), statics[0] if statics else None
+        attributes = [name for name, text in nearest if text.startswith("static") and "." in name]
+        return ", ".join(text for _, text in nearest), attributes[0] if attributes else None
+
+
+def _warn(message: str) -> None:
+    where = user_line()
+    if where is None:
+        warnings.warn(message, RuntimeWarning, stacklevel=2)
+    else:
+        warnings.warn_explicit(message, RuntimeWarning, where[0], where[1])
 
 
 def quoted(name: str) -> str:
     return name if " " in name else f"`{name}`"
 
 
+def _is_like(old: Record, new: Record) -> bool:
+    return old.leaves.keys() == new.leaves.keys() and old.statics.keys() == new.statics.keys()
+
+
 def _differences(old: Record, new: Record) -> list[tuple[str, str]]:
-    if old.leaves.keys() != new.leaves.keys() or old.statics.keys() != new.statics.keys():
-        listed = ", ".join([*new.leaves, *new.statics])
-        return [("", f"other arguments: {listed}")]
     found = []
     for name, (dtype, shape) in new.leaves.items():
         old_dtype, old_shape = old.leaves[name]

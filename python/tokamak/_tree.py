@@ -13,7 +13,7 @@ import functools
 import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterator
-from types import BuiltinFunctionType, EllipsisType, FunctionType, MemberDescriptorType, MethodType, ModuleType
+from types import EllipsisType, FunctionType, MemberDescriptorType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -87,7 +87,7 @@ class Static:
 
 
 _STATIC_TYPES = (str, bytes, enum.Enum, np.dtype, EllipsisType, MethodType)
-_UNIQUE_TYPES = (type, FunctionType, BuiltinFunctionType, np.ufunc, ModuleType, _native.JitCallable)
+_UNIQUE_TYPES = (type, FunctionType, ModuleType, _native.JitCallable)
 
 
 def is_array(value: Any) -> bool:
@@ -134,6 +134,8 @@ def _flatten_other(value: Any, kind: type, leaves: list[Any]) -> Any:
         return flatten_instance(value, leaves, numbers=(float,))
     if is_plain_object(value) and not is_array(value):
         return flatten_instance(value, leaves)
+    if callable(value) and hasattr(value, "__name__"):
+        return ("value", Identity(value))
     leaves.append(value)
     return LEAF
 
@@ -182,6 +184,8 @@ def unflatten(structure: Any, leaves: Iterator[Any]) -> Any:
     if kind == "partial":
         function, args, keywords = (unflatten(part, leaves) for part in structure[1:])
         return functools.partial(function, *args, **keywords)
+    if kind == "again":
+        return _open.made[structure[1]]
     return _make_object(structure, leaves)
 
 
@@ -190,10 +194,11 @@ def unflatten(structure: Any, leaves: Iterator[Any]) -> Any:
 
 
 class _Open(threading.local):
-    """The instances that are being taken apart: one that holds itself is not taken apart again."""
+    """The instances that are being taken apart, and those that are being made: some hold themselves, or what they are part of."""
 
     def __init__(self) -> None:
-        self.ids: set[int] = set()
+        self.taken: list[Any] = []
+        self.made: list[Any] = []
 
 
 _open = _Open()
@@ -203,20 +208,21 @@ def attributes_of(instance: Any) -> dict[str, Any]:
     found = dict(getattr(instance, "__dict__", {}))
     for base in type(instance).__mro__:
         for name, member in vars(base).items():
-            if isinstance(member, MemberDescriptorType) and hasattr(instance, name):
+            if isinstance(member, MemberDescriptorType) and name != "__dict__" and hasattr(instance, name):
                 found.setdefault(name, member.__get__(instance))
     return found
 
 
 def flatten_instance(instance: Any, leaves: list[Any], numbers: tuple[type, ...] = ()) -> Any:
     """`numbers` are the types of those numbers that are arguments. Others are part of the program: they may be sizes."""
-    if id(instance) in _open.ids:
-        return ("value", Identity(instance))
-    _open.ids.add(id(instance))
+    for i, other in enumerate(_open.taken):
+        if other is instance:
+            return ("again", i)
+    _open.taken.append(instance)
     try:
         return ("object", type(instance), tuple(_attribute_parts(instance, leaves, numbers)))
     finally:
-        _open.ids.discard(id(instance))
+        _open.taken.pop()
 
 
 def _attribute_parts(instance: Any, leaves: list[Any], numbers: tuple[type, ...]) -> Iterator[tuple[str, Any]]:
@@ -235,9 +241,13 @@ def _attribute_parts(instance: Any, leaves: list[Any], numbers: tuple[type, ...]
 def _make_object(structure: Any, leaves: Iterator[Any]) -> Any:
     """A shallow copy of the instance, with the arrays replaced."""
     _, kind, parts = structure
-    instance = object.__new__(kind)
-    for name, part in parts:
-        object.__setattr__(instance, name, unflatten(part, leaves))
+    instance = (kind if kind is SimpleNamespace else object).__new__(kind)
+    _open.made.append(instance)
+    try:
+        for name, part in parts:
+            object.__setattr__(instance, name, unflatten(part, leaves))
+    finally:
+        _open.made.pop()
     return instance
 
 

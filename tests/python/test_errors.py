@@ -75,7 +75,8 @@ def test_values_that_are_not_known_yet(function, word):
 
 def test_values_of_another_trace():
     kept = []
-    tk.jit(lambda x: kept.append(x))(X)
+    with pytest.raises(tk.UserError, match=r"changes `kept`"):
+        tk.jit(lambda x: kept.append(x))(X)
     with pytest.raises(tk.Error):
         _ = kept[0] + 1
     with pytest.raises(tk.Error):

@@ -1,0 +1,468 @@
+"""What a function takes from outside its arguments: it is never an old value that is computed with."""
+
+import functools
+import gc
+import sys
+import types
+import weakref
+
+import numpy as np
+import pytest
+import tokamak as tk
+
+from support import assert_same
+
+TABLE = np.arange(4.0)
+STEP = 0.1
+SETTINGS = {"scale": 2.0, "weights": np.ones(4), "names": ["a", "b"]}
+X = np.linspace(0, 1, 4)
+
+
+def double(x):
+    return x * 2
+
+
+def through_helper(x):
+    return double(x) + STEP
+
+
+def agree(jitted, *args):
+    """The jitted function gives what the function itself gives, now: at once, and from the cache."""
+    for _ in range(2):
+        assert_same(jitted(*args), jitted.__wrapped__(*args))
+
+
+def compiled(jitted):
+    return jitted.cache_info().misses
+
+
+@pytest.fixture
+def _globals(monkeypatch):
+    """Puts back what a test does to the globals of this file."""
+    for name in ("TABLE", "STEP", "SETTINGS", "double"):
+        value = globals()[name]
+        copied = {
+            np.ndarray: np.copy,
+            dict: lambda d: {**d, "weights": d["weights"].copy(), "names": list(d["names"])},
+        }
+        monkeypatch.setitem(globals(), name, copied.get(type(value), lambda v: v)(value))
+
+
+@pytest.mark.usefixtures("_globals")
+class TestGlobals:
+    def test_elements(self):
+        f = tk.jit(lambda x: x + TABLE)
+        agree(f, X)
+        TABLE[3] = 7
+        agree(f, X)
+        TABLE[3] = 3
+        agree(f, X)
+        assert compiled(f) == 2  # the first program serves again
+        assert f.cache_info().reasons == ("first call", "captured `TABLE` changed")
+
+    def test_names_bound_anew(self):
+        f = tk.jit(lambda x: (x + TABLE) * STEP)
+        agree(f, X)
+        globals()["STEP"] = 0.05
+        agree(f, X)
+        globals()["TABLE"] = np.zeros(4)
+        agree(f, X)
+        globals()["STEP"] = 0.1 / 2  # an equal number is no change
+        agree(f, X)
+        assert compiled(f) == 3
+
+    def test_numbers_that_compare_equal(self):
+        f = tk.jit(lambda x: np.copysign(x, STEP))
+        for number in (0.0, -0.0, np.float64(-0.0), np.nan, np.float32(1), 1, True):
+            globals()["STEP"] = number
+            agree(f, X)
+
+    def test_what_helpers_use(self):
+        f = tk.jit(through_helper)
+        agree(f, X)
+        globals()["STEP"] = 3
+        agree(f, X)
+        globals()["double"] = lambda x: x * TABLE
+        agree(f, X)
+        TABLE[:] = -1
+        agree(f, X)
+
+    def test_contents(self):
+        f = tk.jit(lambda x: x * SETTINGS["scale"] + SETTINGS["weights"] * len(SETTINGS["names"]))
+        agree(f, X)
+        SETTINGS["scale"] = 3.0
+        agree(f, X)
+        SETTINGS["weights"][0] = 5
+        agree(f, X)
+        SETTINGS["names"].append("c")
+        agree(f, X)
+        SETTINGS["new"] = 1
+        agree(f, X)
+        del SETTINGS["new"]
+        agree(f, X)
+        assert f.cache_info().reasons[1:4] == (
+            "captured `SETTINGS` changed",
+            "captured `SETTINGS['weights']` changed",
+            "captured `SETTINGS['names']` changed",
+        )
+
+    def test_a_name_that_was_not_there(self):
+        f = tk.jit(lambda x: x + (LATER if "LATER" in globals() else 0))  # noqa: F821
+        agree(f, X)
+        globals()["LATER"] = 5
+        try:
+            agree(f, X)
+        finally:
+            del globals()["LATER"]
+        agree(f, X)
+
+
+def test_closures():
+    scale, table, flags = 2.0, np.arange(4), {1, 2}
+
+    def change(what):
+        nonlocal scale, table
+        if what == "scale":
+            scale = 3.0
+        elif what == "table":
+            table = np.arange(4) * 10
+        elif what == "elements":
+            table[1:3] = 0
+        elif what == "flags":
+            flags.add(3)
+
+    f = tk.jit(lambda x: x * scale + table - len(flags))
+    for what in ("nothing", "scale", "table", "elements", "flags"):
+        change(what)
+        agree(f, X)
+    assert compiled(f) == 5
+
+
+def test_defaults_and_partials():
+    default, bound, keyword = np.ones(4), np.ones(4), [np.ones(4)]
+
+    def function(a, x, w=default, *, k=None):
+        return x * w + a + k[0]
+
+    f = tk.jit(functools.partial(function, bound, k=keyword))
+    for array in (default, bound, keyword[0]):
+        array[2] = 9
+        assert_same(f(X), function(bound, X, k=keyword))
+    keyword[0] = np.zeros(4)
+    assert_same(f(X), function(bound, X, k=keyword))
+
+
+class Layer:
+    gain = 2.0
+
+    def __init__(self, w):
+        self.w = w
+        self.steps = 3
+
+    def apply(self, x):
+        for _ in range(self.steps):
+            x = x * self.w
+        return x * self.gain
+
+
+class Model:
+    def __init__(self):
+        self.layers = [Layer(np.full(4, 0.5)), Layer(np.full(4, 2.0))]
+        self.options = {"shift": 1.0}
+        self.name = "model"
+        self.owner = self
+
+    @tk.jit
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer.apply(x)
+        return x + self.options["shift"]
+
+    def plain(self, x):
+        for layer in self.layers:
+            x = layer.apply(x)
+        return x + self.options["shift"]
+
+
+@pytest.mark.parametrize("kind", ["method", "bound method", "global instance", "argument"])
+def test_instances(kind, monkeypatch):
+    model = Model()
+    call = {
+        "method": lambda x: model.forward(x),
+        "bound method": tk.jit(model.plain),
+        "global instance": tk.jit(lambda x: model.plain(x)),
+        "argument": functools.partial(tk.jit(lambda m, x: m.plain(x)), model),
+    }[kind]
+
+    def same():
+        for _ in range(2):
+            assert_same(call(X), model.plain(X))
+
+    same()
+    model.layers[0].w[1] = 3
+    same()
+    model.layers[1].w = np.full(4, 3.0)
+    same()
+    model.layers[1].steps = 1
+    same()
+    model.layers.append(Layer(np.full(4, 4.0)))
+    same()
+    model.layers[0].gain = 5.0  # hides that of the class
+    same()
+    monkeypatch.setattr(Layer, "gain", 7.0)
+    same()
+    model.options["shift"] = -1.0
+    same()
+    monkeypatch.setattr(Layer, "apply", lambda self, x: x + self.w)
+    same()
+
+
+class Slotted:
+    __slots__ = ("k", "w")
+
+    def __init__(self, k, w):
+        self.k = k
+        self.w = w
+
+
+def test_slots_and_namespaces():
+    for made in (Slotted(2.0, np.ones(4)), types.SimpleNamespace(k=2.0, w=np.ones(4))):
+        captured = tk.jit(lambda x, made=made: x * made.k + made.w)
+        for _ in range(2):
+            agree(captured, X)
+            made.k += 1
+            agree(captured, X)
+            made.w[0] += 1
+            agree(captured, X)
+            made.w = made.w * 2
+            agree(captured, X)
+
+
+def test_modules(monkeypatch):
+    module = types.ModuleType("settings_of_a_test")
+    module.K = 2.0
+    module.table = np.ones(4)
+    monkeypatch.setitem(sys.modules, "settings_of_a_test", module)
+
+    def imports(x):
+        import settings_of_a_test
+
+        return x * settings_of_a_test.K
+
+    def imports_from(x):
+        from settings_of_a_test import K, table
+
+        return x * K + table
+
+    for function in (imports, imports_from, lambda x: x * module.K + module.table):
+        f = tk.jit(function)
+        agree(f, X)
+        module.K += 1
+        agree(f, X)
+        module.table[1] += 1
+        agree(f, X)
+
+
+def test_functions_in_containers():
+    k = 2.0
+
+    def change():
+        nonlocal k
+        k = 3.0
+
+    f = tk.jit(lambda x: {"a": [lambda y: y * k]}["a"][0](x))
+    g = tk.jit(functools.lru_cache(lambda x: x).__wrapped__)
+    agree(f, X)
+    agree(g, X)
+    change()
+    agree(f, X)
+
+
+LAYOUTS = {
+    "strided": lambda a: a[::2],
+    "transposed": lambda a: a.reshape(2, 8).T,
+    "reversed": lambda a: a[::-1],
+    "block": lambda a: a.reshape(4, 4)[1:3, 1:3],
+    "broadcast": lambda a: np.broadcast_to(a, (3, 16)),
+    "fortran": lambda a: np.asfortranarray(a.reshape(4, 4)),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", [np.float64, np.int8, np.bool_])
+def test_elements_wherever_they_lie(layout, dtype):
+    memory = np.zeros(16, dtype)
+    view = LAYOUTS[layout](memory)
+    target = view if view.flags.owndata else memory
+    f = tk.jit(lambda x: x + view)
+    for place in np.ndindex(target.shape):
+        agree(f, 1)
+        target[place] = 1
+    agree(f, 1)
+
+
+def test_large_arrays_are_seen():
+    rng = np.random.default_rng(0)
+    table = rng.random((512, 513))
+    f = tk.jit(lambda x: (x * table).sum())
+    for _ in range(20):
+        table[rng.integers(512), rng.integers(513)] += 1
+        assert f(2.0) == pytest.approx((2.0 * table).sum())
+
+
+def test_numpy_on_captured_arrays():
+    """What NumPy computes while tracing is part of the program, too."""
+    table = np.arange(4.0)
+    f = tk.jit(lambda x: x * table.sum() if table[0] == 0 else x + int(table.max()))
+    agree(f, X)
+    table[1] = 10
+    agree(f, X)
+    table[0] = 1
+    agree(f, X)
+
+
+def test_however_the_function_gets_at_it():
+    box = types.SimpleNamespace(w=np.ones(8))
+    f = tk.jit(lambda x: x + getattr(box, "".join(["w"]))[::2])
+    agree(f, X)
+    box.w[2] = 5
+    agree(f, X)
+
+
+def test_read_only_arrays_are_constants():
+    table = np.ones(4)
+    table.flags.writeable = False
+    f = tk.jit(lambda x: x + table)
+    agree(f, X)
+    table.flags.writeable = True
+    table[0] = 2
+    agree(f, X)
+    whole = np.ones(8)
+    view = whole[::2]
+    view.flags.writeable = False
+    g = tk.jit(lambda x: x + view)
+    agree(g, X)
+    whole[0] = 5  # the view cannot write, but others can
+    agree(g, X)
+
+
+def test_arrays_of_tokamak():
+    a, c = tk.array(np.ones(4)), tk.constant(np.ones(4))
+    f = tk.jit(lambda x: x + a + c)
+    assert_same(f(X), X + 1 + 1)
+    a[1:] = 5
+    assert_same(f(X), X + np.asarray(a) + 1)
+    a = a * 2
+    assert_same(f(X), X + np.asarray(a) + 1)
+    shared = np.zeros(4)
+    b = tk.asarray(shared)
+    g = tk.jit(lambda x: x + b)
+    assert_same(g(X), X)
+    shared[0] = 3
+    assert_same(g(X), X + shared)
+
+
+def test_static_arguments_that_change():
+    class Settings:
+        def __init__(self):
+            self.k = 2.0
+
+    settings = Settings()
+    f = tk.jit(lambda x, s: x * s.k, static_argnums=1)
+    agree(f, X, settings)
+    settings.k = 3.0
+    agree(f, X, settings)
+
+
+def test_nested_jitted_functions():
+    table = np.ones(4)
+    inner = tk.jit(lambda x: x + table)
+    outer = tk.jit(lambda x: inner(x) * inner(np.ones(4)))
+    agree(outer, X)
+    table[0] = 4
+    agree(outer, X)
+
+
+# -- What a function does to the world
+
+
+def test_a_function_that_changes_what_it_captures():
+    count, seen, table = 0, [], np.zeros(4)
+
+    def counts(x):
+        nonlocal count
+        count += 1
+        return x + count
+
+    def collects(x):
+        seen.append(1)
+        return x
+
+    def writes(x):
+        table[0] += 1
+        return x + table
+
+    for function, name in ((counts, "count"), (collects, "seen"), (writes, "table")):
+        with pytest.raises(tk.UserError, match=f"changes `{name}`, which is not one of its arguments"):
+            tk.jit(function)(X)
+
+
+def test_what_is_made_at_the_first_use():
+    table, cache = None, {}
+
+    def lazy(x):
+        nonlocal table
+        if table is None:
+            table = np.arange(4.0)
+        if x.size not in cache:
+            cache[x.size] = np.full(x.size, 3.0)
+        return x + table + cache[x.size]
+
+    f = tk.jit(lazy)
+    agree(f, X)
+    cache[4][0] = 1
+    agree(f, X)
+
+
+def test_many_changes_are_warned_of():
+    step = 0
+
+    def change():
+        nonlocal step
+        step += 1
+
+    f = tk.jit(lambda x: x + step)
+    with pytest.warns(RuntimeWarning, match=r"8 times because `step` changed") as caught:
+        for _ in range(12):
+            agree(f, X)
+            change()
+    assert caught[0].filename.endswith("test_captured.py")
+
+
+def test_what_is_captured_is_let_go():
+    def make():
+        table = np.ones(1000)
+        f = tk.jit(lambda x: x + table if f else x)
+        f(np.ones(1000))
+        return weakref.ref(table), weakref.ref(f)
+
+    table, f = make()
+    gc.collect()
+    assert table() is None
+    assert f() is None
+
+
+def test_temporary_arrays_are_not_kept():
+    held = []
+    table = np.ones(1000)
+
+    def function(x):
+        made = table * 2
+        held[:] = [weakref.ref(made)]
+        return x + made
+
+    held.append(None)
+    with pytest.raises(tk.UserError, match="held"):
+        tk.jit(function)(np.ones(1000))
+    gc.collect()
+    assert held[0]() is None
