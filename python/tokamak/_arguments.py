@@ -30,7 +30,11 @@ class Arguments:
     """How the arguments of one function are taken apart."""
 
     def __init__(
-        self, function: Callable[..., Any], name: str, static_argnums: tuple[int, ...], static_argnames: frozenset[str]
+        self,
+        function: Callable[..., Any],
+        name: str,
+        static_argnums: tuple[int, ...],
+        static_argnames: frozenset[str],
     ) -> None:
         self.name = name
         self.is_method = False

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
 import numpy as np
 
-from . import _arguments, _captured, _native, _random, _reasons, _results, _sharing, _tree
+from . import _arguments, _captured, _native, _random, _reasons, _results, _sharing, _tree, _unknown
 from ._arguments import Call
 from ._array import Array
 from ._errors import Error, UserError, UserTypeError, UserValueError, fail
@@ -239,7 +239,8 @@ class JitCore:
             for value, leaf in zip(values, call.leaves, strict=True):
                 if isinstance(leaf, (np.ndarray, Array)):
                     _sharing.give_memory(value, [stride // leaf.itemsize for stride in leaf.strides])
-            returned, changes = self._run_traced(call, values, captured)
+            with _unknown.naming_arguments(values, names):
+                returned, changes = self._run_traced(call, values, captured)
             plan = _results.plan(returned, changes, values)
             written = [i for i, value in enumerate(values) if _sharing.was_written(value)]
             graph = trace.finish(plan.arrays + [values[i] for i in written])

@@ -26,7 +26,9 @@ class Record(NamedTuple):
     captured: Captured | None
 
 
-def record(key: Any, names: list[str], leaves: list[Any], statics: list[Any], captured: Captured | None) -> Record:
+def record(
+    key: Any, names: list[str], leaves: list[Any], statics: list[Any], captured: Captured | None
+) -> Record:
     return Record(
         key,
         {name: _type_of(leaf) for name, leaf in zip(names, leaves, strict=True)},
@@ -85,7 +87,9 @@ class History:
                 if changed is None:
                     return "its program had been dropped", None
                 return f"captured {quoted(changed)} changed", quoted(changed)
-        differences = [_differences(other, made) for other in reversed(self._records) if _is_like(other, made)]
+        differences = [
+            _differences(other, made) for other in reversed(self._records) if _is_like(other, made)
+        ]
         if not differences:
             return f"other arguments: {', '.join([*made.leaves, *made.statics])}", None
         nearest = min(differences, key=len)

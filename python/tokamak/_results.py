@@ -158,7 +158,9 @@ class Watch:
         found: list[tuple[Change, Any]] = []
         for path, container, before in self._held:
             if type(container) is list:
-                if len(container) != len(before) or any(a is not b for a, b in zip(container, before, strict=True)):
+                if len(container) != len(before) or any(
+                    a is not b for a, b in zip(container, before, strict=True)
+                ):
                     found.append((Change(path, "items", None), list(container)))
                 continue
             kind = "item" if isinstance(container, dict) else "attribute"
@@ -169,4 +171,3 @@ class Watch:
                 if key not in before or value is not before[key]:
                     found.append((Change(path, kind, key), value))
         return found
-

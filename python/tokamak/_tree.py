@@ -225,7 +225,9 @@ def flatten_instance(instance: Any, leaves: list[Any], numbers: tuple[type, ...]
         _open.taken.pop()
 
 
-def _attribute_parts(instance: Any, leaves: list[Any], numbers: tuple[type, ...]) -> Iterator[tuple[str, Any]]:
+def _attribute_parts(
+    instance: Any, leaves: list[Any], numbers: tuple[type, ...]
+) -> Iterator[tuple[str, Any]]:
     for name, value in attributes_of(instance).items():
         inner: list[Any] = []
         structure = flatten(value, inner)

@@ -218,9 +218,7 @@ def test_views_of_written_arguments(view, strided):
         if strided:
             a = np.repeat(a, 2)[::2]
         got, want = jitted(a), view(a)
-        for one, other in zip(
-            *((got, want) if isinstance(want, tuple) else ([got], [want])), strict=True
-        ):
+        for one, other in zip(*((got, want) if isinstance(want, tuple) else ([got], [want])), strict=True):
             assert_same(one, other)
             assert np.shares_memory(one, a)
             long = [axis for axis, n in enumerate(other.shape) if n > 1]
@@ -254,7 +252,18 @@ def test_values_that_are_part_of_the_program():
         return how(x)
 
     jitted = tk.jit(f)
-    kinds = ["sum", b"sum", Mode.SUM, range(2, 3), slice(1, None), slice(2, None), np.float32, int, np.sqrt, np.max]
+    kinds = [
+        "sum",
+        b"sum",
+        Mode.SUM,
+        range(2, 3),
+        slice(1, None),
+        slice(2, None),
+        np.float32,
+        int,
+        np.sqrt,
+        np.max,
+    ]
     for how in kinds:
         assert_same(jitted(X, how), f(X, how))
         assert_same(jitted(X, how=how), f(X, how))
