@@ -27,6 +27,9 @@ class Some {
 
 constexpr size_t kFew = 8;
 
+/// Bytes of captured arrays from which on a program is dropped when they change.
+constexpr size_t kLargeCapture = 1 << 20;
+
 /// The last byte of an argument's memory, and the first.
 std::pair<const char*, const char*> extent_of(const Leaf& leaf) {
   const char* first = static_cast<const char*>(leaf.data);
@@ -258,7 +261,21 @@ Entry* CallTable::find(const Leaf* leaves, size_t count, PyObject* const* static
   return nullptr;
 }
 
+/// Programs that hold large arrays which are no longer what they were are not kept for the case that they are
+/// again.
+void CallTable::drop_outdated() {
+  for (size_t e = entries_.size(); e-- > 0;) {
+    Entry* entry = entries_[e];
+    if (entry->checked == nullptr || entry->checked->bytes() < kLargeCapture || entry->is_current()) continue;
+    const auto found = std::ranges::find(entries_, entry);
+    if (found == entries_.end()) return;  // the table was changed meanwhile
+    entries_.erase(found);
+    entry->release();
+  }
+}
+
 void CallTable::add(Entry* entry) {
+  drop_outdated();
   entry->used = ++clock_;
   ++misses;
   entries_.push_back(entry);

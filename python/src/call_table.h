@@ -72,6 +72,8 @@ class CallTable {
   uint64_t misses = 0;
 
  private:
+  void drop_outdated();
+
   std::vector<Entry*> entries_;
   size_t capacity_;
   uint64_t clock_ = 0;

@@ -279,6 +279,16 @@ int64_t Guards::broken() const noexcept {
   return -1;
 }
 
+size_t Guards::bytes() const {
+  size_t total = 0;
+  for (const Guard& guard : guards_) {
+    const Memory* memory = std::get_if<Memory>(&guard);
+    if (memory == nullptr || !PyArray_Check(memory->array.ptr())) continue;
+    total += static_cast<size_t>(PyArray_NBYTES(reinterpret_cast<PyArrayObject*>(memory->array.ptr())));
+  }
+  return total;
+}
+
 void Guards::clear() {
   std::vector<Guard> gone = std::move(guards_);  // what goes may look at this
   guards_.clear();
@@ -314,6 +324,7 @@ void bind_guards(nb::module_& module) {
       .def("contents", &Guards::contents, nb::arg("container"))
       .def("memory", &Guards::memory, nb::arg("array"))
       .def("broken", &Guards::broken)
+      .def("bytes", &Guards::bytes)
       .def("__len__", &Guards::size);
 }
 

@@ -30,6 +30,8 @@ class Guards {
   /// The number of the first that does not hold; -1 when all do.
   int64_t broken() const noexcept;
   size_t size() const { return guards_.size(); }
+  /// Of the arrays that are kept alive.
+  size_t bytes() const;
 
   int traverse(visitproc visit, void* arg) const;
   void clear();

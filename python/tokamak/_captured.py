@@ -227,6 +227,7 @@ class _Walk:
 
     def visit_function(self, value: FunctionType, name: str) -> None:
         if self.is_library(value.__globals__.get("__name__")):
+            self.visit_wrapped(value, name)
             return
         code = value.__code__
         names = _names_in(code)
@@ -250,6 +251,16 @@ class _Walk:
                 self.visit(sys.modules[module], module)
         if vars(value):
             self.visit_items(vars(value), self.attributes, f"{name}.")
+
+    def visit_wrapped(self, value: Any, name: str) -> None:
+        """A function of the user's inside one of a library, which a decorator made."""
+        for cell in getattr(value, "__closure__", None) or ():
+            try:
+                if callable(cell.cell_contents):
+                    self.visit(cell.cell_contents, name)
+            except ValueError:  # not filled yet
+                continue
+        self.visit(getattr(value, "__wrapped__", None), name)
 
     def visit_items(self, items: dict[str, Any], names: Iterable[str], prefix: str) -> None:
         for name in sorted(names):
@@ -282,10 +293,14 @@ class _Walk:
             if hasattr(value, "bit_generator") or hasattr(value, "_bit_generator"):
                 self.generators.append(value)
             return
+        if kind.__module__ == "random" and hasattr(value, "getstate"):
+            self.generators.append(value)
+            return
         held = getattr(value, "__dict__", None)
         if type(held) is dict:
             self.visit_items(held, self.attributes & held.keys(), f"{name}.")
         if self.is_library(kind.__module__):
+            self.visit_wrapped(value, name)
             return
         for base in kind.__mro__:
             for key, member in vars(base).items():

@@ -217,10 +217,11 @@ class JitCore:
     def _trace_settled(self, call: Call, names: list[str], statics: list[tuple[str, Any]]) -> Traced:
         """Traces the function. One that changes what it captures is traced once more: if it has filled a cache, or made something
         at its first use, it does not do that again."""
+        changed = ""
         for _ in range(2):
             traced = self._trace(call, names, statics)
-            changed = traced.captured.changed() if traced.captured is not None else None
-            if changed is None:
+            changed = (traced.captured.changed() if traced.captured is not None else None) or ""
+            if not changed:
                 return traced
         fail(
             UserError,

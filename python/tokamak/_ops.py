@@ -178,7 +178,7 @@ def reverse(x: Array, axes: Sequence[int]) -> Array:
         lambda: [-s if axis in turned else s for axis, s in enumerate(_sharing.strides_of(x))],
         forward,
         put_back,
-        lambda memory: np.flip(memory, turned),
+        lambda memory: np.flip(memory, tuple(turned)),
     )
 
 

@@ -14,6 +14,7 @@ from ._errors import user_line
 from ._native import ArrayBase
 
 _MOST_RECORDS = 256
+_MOST_BYTES = 1 << 20
 _PATIENCE = 8
 
 
@@ -65,6 +66,7 @@ class History:
     def add(self, made: Record, types: str) -> None:
         reason, changed = self._compare(made)
         self.reasons.append(reason)
+        self._forget_large()
         self._records.append(made)
         del self._records[:-_MOST_RECORDS], self.reasons[:-_MOST_RECORDS]
         if _logging.is_open("recompiles"):
@@ -76,6 +78,12 @@ class History:
                     f"{self.name} was compiled anew {_PATIENCE} times because {changed} changed; pass what changes often as an "
                     "argument"
                 )
+
+    def _forget_large(self) -> None:
+        """Old programs must not keep old arrays alive."""
+        for i, old in enumerate(self._records):
+            if old.captured is not None and old.captured.guards.bytes() > _MOST_BYTES:
+                self._records[i] = old._replace(captured=None)
 
     def _compare(self, made: Record) -> tuple[str, str | None]:
         """The reason, and what changed that was not declared to be part of the program."""

@@ -33,17 +33,20 @@ class Change(NamedTuple):
 def plan(returned: Any, changes: list[tuple[Change, Any]], arguments: list[Array]) -> Plan:
     everything = (returned, *(value for _, value in changes)) if changes else returned
     leaves: list[Any] = []
+    _tree.flatten(returned, leaves)
+    results = len(leaves)
+    leaves = []
     structure = _tree.flatten(everything, leaves)
     arrays: list[Array] = []
     taken: list[int] = []
     after: list[Any] = []  # for every leaf: what makes it of its result; () for the value of a constant
-    for leaf in leaves:
+    for i, leaf in enumerate(leaves):
         if isinstance(leaf, masked.Masked):
             masked.refuse("returning x[mask]")
         if not isinstance(leaf, (Array, np.ndarray, np.generic)):
             after.append(functools.partial(_constant, leaf))
             continue
-        position, steps = _argument_that_is(leaf, arguments, inside_changes=bool(changes))
+        position, steps = _argument_that_is(leaf, arguments, is_kept=i >= results)
         taken.append(position)
         after.append(functools.partial(_follow, steps) if steps else None)
         if position < 0:
@@ -61,10 +64,11 @@ def plan(returned: Any, changes: list[tuple[Change, Any]], arguments: list[Array
     return Plan(arrays, taken, "other", build)
 
 
-def _argument_that_is(leaf: Any, arguments: list[Array], inside_changes: bool) -> tuple[int, tuple[Any, ...]]:
-    """An argument that was written to is returned as itself, and views of it as views; others are copied."""
+def _argument_that_is(leaf: Any, arguments: list[Array], is_kept: bool) -> tuple[int, tuple[Any, ...]]:
+    """An argument that was written to is returned as itself, and views of it as views; others are copied, unless they are put
+    into a container, where they are kept."""
     for i, argument in enumerate(arguments):
-        if leaf is argument and (inside_changes or _sharing.was_written(argument)):
+        if leaf is argument and (is_kept or _sharing.was_written(argument)):
             return (i, ()) if _sharing.is_shared(argument) else (-1, ())
         if isinstance(leaf, Array) and _sharing.was_written(argument) and leaf.ndim > 0:
             steps = _sharing.steps_between(argument, leaf)

@@ -11,6 +11,7 @@ import dataclasses
 import enum
 import functools
 import threading
+import weakref
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterator
 from types import EllipsisType, FunctionType, MemberDescriptorType, MethodType, ModuleType, SimpleNamespace
@@ -206,11 +207,26 @@ _open = _Open()
 
 def attributes_of(instance: Any) -> dict[str, Any]:
     found = dict(getattr(instance, "__dict__", {}))
-    for base in type(instance).__mro__:
-        for name, member in vars(base).items():
-            if isinstance(member, MemberDescriptorType) and name != "__dict__" and hasattr(instance, name):
-                found.setdefault(name, member.__get__(instance))
+    for name in _slots_of(type(instance)):
+        if hasattr(instance, name):
+            found[name] = getattr(instance, name)
     return found
+
+
+_known_slots: weakref.WeakKeyDictionary[type, list[str]] = weakref.WeakKeyDictionary()
+
+
+def _slots_of(kind: type) -> list[str]:
+    slots = _known_slots.get(kind)
+    if slots is None:
+        members = {name: member for base in kind.__mro__ for name, member in vars(base).items()}
+        slots = [
+            name
+            for name, member in members.items()
+            if isinstance(member, MemberDescriptorType) and name != "__dict__"
+        ]
+        _known_slots[kind] = slots
+    return slots
 
 
 def flatten_instance(instance: Any, leaves: list[Any], numbers: tuple[type, ...] = ()) -> Any:

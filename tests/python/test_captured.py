@@ -2,6 +2,7 @@
 
 import functools
 import gc
+import random
 import sys
 import types
 import weakref
@@ -383,7 +384,59 @@ def test_nested_jitted_functions():
     agree(outer, X)
 
 
+def library_decorator(function):
+    """As an installed package would define it: its own globals are not looked at, the function inside is."""
+    names = {"__name__": "functools"}
+    exec("def wrap(f):\n    def call(*args):\n        return f(*args)\n    return call", names)
+    return names["wrap"](function)
+
+
+def test_functions_inside_those_of_libraries():
+    k = 1.0
+
+    def change():
+        nonlocal k
+        k += 1
+
+    f = tk.jit(library_decorator(lambda x: x * k))
+    g = tk.jit(functools.lru_cache(lambda x: x).__wrapped__)
+    for _ in range(3):
+        agree(f, X)
+        agree(g, X)
+        change()
+
+
+def test_large_arrays_are_let_go():
+    table = np.ones(200_000)
+    first = weakref.ref(table)
+    f = tk.jit(lambda x: (x * table).sum())
+    assert f(2.0) == 400_000
+    table = np.full(200_000, 3.0)
+    assert f(2.0) == 1_200_000
+    gc.collect()
+    assert first() is None
+    assert f.cache_info().programs == 1
+
+
 # -- What a function does to the world
+
+
+def test_random_numbers_of_python():
+    own = random.Random(1)
+    for function in (
+        lambda x: x + random.random(),
+        lambda x: x + own.random(),
+        lambda x: x * helper_that_draws(),
+    ):
+        with pytest.raises(NotImplementedError, match="draw them outside"):
+            tk.jit(function)(X)
+
+
+def helper_that_draws():
+    return RANDOM.random()
+
+
+RANDOM = np.random.default_rng(0)
 
 
 def test_a_function_that_changes_what_it_captures():
