@@ -73,6 +73,13 @@ void check_written(const Entry& entry, const Leaf* leaves, size_t count) {
                       UserError::Kind::value);
     }
     const auto [first, last] = extent_of(leaf);
+    if (entry.checked != nullptr && entry.checked->touches(first, last)) {
+      throw UserError(
+          "the function writes to an argument that shares its memory with an array which it reads from "
+          "elsewhere; pass "
+          "that as an argument, too, or a copy of one of them",
+          user_python_line(), UserError::Kind::value);
+    }
     for (size_t k = 0; k < count; ++k) {
       const auto [other_first, other_last] = extent_of(leaves[k]);
       if (static_cast<int>(k) != written && first < other_last && other_first < last) {

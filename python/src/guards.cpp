@@ -138,6 +138,17 @@ uint64_t hash_memory(PyObject* object) {
   return hash_buffer(object);
 }
 
+std::pair<const char*, const char*> extent_of(PyArrayObject* array) {
+  const char* low = PyArray_BYTES(array);
+  const char* high = low + PyArray_ITEMSIZE(array);
+  for (int axis = 0; axis < PyArray_NDIM(array); ++axis) {
+    if (PyArray_DIM(array, axis) == 0) return {low, low};
+    const int64_t reach = PyArray_STRIDE(array, axis) * (PyArray_DIM(array, axis) - 1);
+    (reach < 0 ? low : high) += reach;
+  }
+  return {low, high};
+}
+
 /// Whether no ndarray lets anybody write to this memory.
 bool is_frozen(PyObject* object) {
   if (const PythonArray* array = as_python_array(object)) return array->is_constant;
@@ -287,6 +298,16 @@ size_t Guards::bytes() const {
     total += static_cast<size_t>(PyArray_NBYTES(reinterpret_cast<PyArrayObject*>(memory->array.ptr())));
   }
   return total;
+}
+
+bool Guards::touches(const char* first, const char* last) const {
+  for (const Guard& guard : guards_) {
+    const Memory* memory = std::get_if<Memory>(&guard);
+    if (memory == nullptr || !PyArray_Check(memory->array.ptr())) continue;
+    const auto [low, high] = extent_of(reinterpret_cast<PyArrayObject*>(memory->array.ptr()));
+    if (first < high && low < last) return true;
+  }
+  return false;
 }
 
 void Guards::clear() {

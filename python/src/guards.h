@@ -32,6 +32,8 @@ class Guards {
   size_t size() const { return guards_.size(); }
   /// Of the arrays that are kept alive.
   size_t bytes() const;
+  /// Whether some array that the function took from elsewhere has bytes in [first, last).
+  bool touches(const char* first, const char* last) const;
 
   int traverse(visitproc visit, void* arg) const;
   void clear();

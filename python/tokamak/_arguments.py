@@ -94,16 +94,11 @@ class Arguments:
 
     def key(self, call: Call) -> Any:
         """Calls with equal keys share a table of programs."""
-        try:
-            key = (call.structure, tuple((where, _tree.key_of(value)) for where, value in call.statics))
-            hash(key)
-        except TypeError:
-            for where, value in call.statics:
-                _check_hashable(self.name, where, value)
-            for name, value in self.static_values(call):
-                _check_hashable(self.name, name, value)
-            raise
-        return key
+        return call.structure, tuple((where, _tree.key_of(value)) for where, value in call.statics)
+
+    def explain_unhashable(self, call: Call) -> None:
+        for name, value in self.static_values(call):
+            _check_hashable(self.name, name, value)
 
     def leaf_key(self, call: Call) -> Any:
         """Calls of one table with equal keys share a program. Refuses what is no argument."""

@@ -138,7 +138,11 @@ class JitCore:
 
     def _table_for(self, call: Call) -> Any:
         key = self.arguments.key(call)
-        table = self._tables.get(key)
+        try:
+            table = self._tables.get(key)
+        except TypeError:
+            self.arguments.explain_unhashable(call)
+            raise
         if table is None:
             with self._lock:
                 own = (

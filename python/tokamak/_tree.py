@@ -91,6 +91,9 @@ _STATIC_TYPES = (str, bytes, enum.Enum, np.dtype, EllipsisType, MethodType)
 _UNIQUE_TYPES = (type, FunctionType, ModuleType, _native.JitCallable)
 
 
+_NUMBERS = frozenset((bool, int, float, complex))
+
+
 def is_array(value: Any) -> bool:
     return isinstance(value, (np.ndarray, np.generic, _native.ArrayBase))
 
@@ -245,13 +248,19 @@ def _attribute_parts(
     instance: Any, leaves: list[Any], numbers: tuple[type, ...]
 ) -> Iterator[tuple[str, Any]]:
     for name, value in attributes_of(instance).items():
+        kind = type(value)
+        if kind is np.ndarray or kind in numbers:
+            leaves.append(value)
+            yield name, LEAF
+            continue
+        if kind in _NUMBERS:
+            yield name, ("value", Static(value))
+            continue
         inner: list[Any] = []
         structure = flatten(value, inner)
         if all(is_array(leaf) or type(leaf) in numbers for leaf in inner) and structure != NONE:
             leaves.extend(inner)
             yield name, structure
-        elif type(value) in (int, float, bool, complex):
-            yield name, ("value", Static(value))
         else:
             yield name, ("value", Identity(value))
 

@@ -376,12 +376,13 @@ class Tagged(np.ndarray):
     pass
 
 
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
 @pytest.mark.parametrize(
     ("value", "words"),
     [
         (np.ma.masked_array(X, [True] * 5), ["MaskedArray", "filled"]),
         (X.view(Tagged), ["Tagged", "np.asarray(p['w'][0])"]),
-        (np.matrix([[1.0]]), ["matrix", "np.asarray"]),
+        (X.view(np.matrix), ["matrix", "np.asarray"]),
         (X.astype(complex), ["complex128", ".real"]),
         (1j, ["complex", "real"]),
         (np.complex64(1), ["complex64"]),

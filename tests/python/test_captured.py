@@ -10,6 +10,8 @@ import weakref
 import numpy as np
 import pytest
 import tokamak as tk
+from hypothesis import given
+from hypothesis import strategies as st
 
 from support import assert_same
 
@@ -289,6 +291,7 @@ LAYOUTS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:.*compiled anew")
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", [np.float64, np.int8, np.bool_])
 def test_elements_wherever_they_lie(layout, dtype):
@@ -302,6 +305,7 @@ def test_elements_wherever_they_lie(layout, dtype):
     agree(f, 1)
 
 
+@pytest.mark.filterwarnings("ignore:.*compiled anew")
 def test_large_arrays_are_seen():
     rng = np.random.default_rng(0)
     table = rng.random((512, 513))
@@ -519,3 +523,83 @@ def test_temporary_arrays_are_not_kept():
         tk.jit(function)(np.ones(1000))
     gc.collect()
     assert held[0]() is None
+
+
+def test_a_captured_array_that_is_also_an_argument():
+    u = np.arange(4.0)
+
+    def step(a):
+        a += 1
+        return a.sum() + u.sum()
+
+    f = tk.jit(step)
+    with pytest.raises(ValueError, match="reads from elsewhere"):
+        f(u[1:])
+    assert_same(u, np.arange(4.0))
+    assert f(np.zeros(4)) == 4 + 6
+    with pytest.raises(ValueError, match="reads from elsewhere"):
+        f(u)
+    g = tk.jit(lambda a: a + u)
+    agree(g, u)
+
+
+# -- Random changes
+
+
+class Node:
+    shared = 1.0
+
+    def __init__(self):
+        self.k = 1.0
+        self.w = np.ones(3)
+        self.items = [1.0, np.zeros(3)]
+        self.child = None
+
+    def total(self, x):
+        y = x * self.k + self.w + self.items[0] * self.shared
+        for item in self.items[1:]:
+            y = y - item
+        return y if self.child is None else self.child.total(y)
+
+
+CHANGES = {
+    "number": lambda node, v: setattr(node, "k", v),
+    "array": lambda node, v: setattr(node, "w", np.full(3, v)),
+    "element": lambda node, v: node.w.__setitem__(int(v) % 3, v),
+    "item": lambda node, v: node.items.__setitem__(0, v),
+    "append": lambda node, v: node.items.append(np.full(3, v)),
+    "item's element": lambda node, v: node.items[-1].__setitem__(0, v) if len(node.items) > 1 else None,
+    "pop": lambda node, v: node.items.pop() if len(node.items) > 1 else None,
+    "hide": lambda node, v: setattr(node, "shared", v),
+    "show": lambda node, v: vars(node).pop("shared", None),
+    "child": lambda node, v: setattr(node, "child", Node()),
+    "of class": lambda node, v: setattr(Node, "shared", v),
+    "none": lambda node, v: None,
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*compiled anew")
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(sorted(CHANGES)), st.booleans(), st.sampled_from([0.0, 1.0, 2.5])),
+        max_size=6,
+    ),
+    st.sampled_from(["closure", "bound", "argument", "static", "partial", "nested"]),
+)
+def test_random_changes(changes, how):
+    Node.shared = 1.0
+    node = Node()
+    node.child = Node()
+    jitted = {
+        "closure": lambda: tk.jit(lambda x: node.total(x)),
+        "bound": lambda: tk.jit(node.total),
+        "argument": lambda: functools.partial(tk.jit(lambda n, x: n.total(x)), node),
+        "static": lambda: functools.partial(tk.jit(lambda n, x: n.total(x), static_argnums=0), node),
+        "partial": lambda: tk.jit(functools.partial(Node.total, node)),
+        "nested": lambda: tk.jit(lambda x, d={"n": [node]}: d["n"][0].total(x)),
+    }[how]()
+    x = np.arange(3.0)
+    assert_same(jitted(x), node.total(x))
+    for name, below, value in changes:
+        CHANGES[name](node.child if below and node.child is not None else node, value)
+        assert_same(jitted(x), node.total(x), what=name)
