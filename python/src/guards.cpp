@@ -199,6 +199,11 @@ bool holds(const Guards::Contents& guard) {
   PyObject* container = guard.container.ptr();
   if (PyList_Check(container)) return list_holds(container, guard.parts);
   if (PyDict_Check(container)) return dict_holds(container, guard.parts);
+  if (!PyAnySet_Check(container)) {  // a deque
+    const nb::object items = nb::steal(PySequence_List(container));
+    if (!items.is_valid()) PyErr_Clear();
+    return items.is_valid() && list_holds(items.ptr(), guard.parts);
+  }
   const int equal = PyObject_RichCompareBool(container, guard.parts[0].ptr(), Py_EQ);
   if (equal < 0) PyErr_Clear();
   return equal == 1;
@@ -270,6 +275,8 @@ size_t Guards::contents(const nb::object& container) {
       guard.parts.push_back(nb::borrow(key));
       guard.parts.push_back(nb::borrow(value));
     }
+  } else if (!PyAnySet_Check(container.ptr())) {
+    for (nb::handle item : nb::list(container)) guard.parts.push_back(nb::borrow(item));
   } else {
     guard.parts.push_back(nb::steal(PyFrozenSet_New(container.ptr())));
     if (!guard.parts[0].is_valid()) throw nb::python_error();

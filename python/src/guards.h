@@ -24,7 +24,7 @@ class Guards {
   size_t cell(const nb::object& cell);                                  ///< a variable of a closure
   size_t attribute(const nb::object& type, const nb::str& name);        ///< of a class or its bases
   size_t slot(const nb::object& object, const nb::object& descriptor);  ///< of an instance with __slots__
-  size_t contents(const nb::object& container);                         ///< of a list, dict or set
+  size_t contents(const nb::object& container);                         ///< of a list, dict, set or deque
   size_t memory(const nb::object& array);  ///< the elements of an array, or other bytes
 
   /// The number of the first that does not hold; -1 when all do.

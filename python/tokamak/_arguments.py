@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -38,6 +39,11 @@ class Arguments:
     ) -> None:
         self.name = name
         self.is_method = False
+        self._numbers: frozenset[str] = (
+            frozenset()
+        )  # attributes whose numbers change, and therefore are arguments
+        self._sizes: frozenset[str] = frozenset()  # attributes for which that did not work
+        self._changes: Counter[str] = Counter()
         self._parameters, self._rest = _parameter_names(function)
         self._static_names = static_argnames | {
             self._parameters[i] for i in static_argnums if i < len(self._parameters)
@@ -47,6 +53,29 @@ class Arguments:
         }
 
     def take_apart(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+        if not self._numbers:
+            return self._take_apart(args, kwargs)
+        with _tree.with_numbers(self._numbers):
+            return self._take_apart(args, kwargs)
+
+    def note_change(self, name: str, value: Any) -> None:
+        """Something that was part of the program has changed: an attribute that is a number becomes an argument the second time."""
+        attribute = name.rpartition(".")[2]
+        if "." in name and type(value) in (int, float) and attribute not in self._sizes:
+            self._changes[attribute] += 1
+            if self._changes[attribute] >= 2:
+                self._numbers |= {attribute}
+
+    def take_back(self, name: str) -> bool:
+        """Makes such a number part of the program again, for good: the function needs to know it. All of them where it is not known
+        which; False when there are none."""
+        had = self._numbers
+        taken = had & {name.rpartition(".")[2]} or had
+        self._sizes |= taken
+        self._numbers = had - taken
+        return bool(had)
+
+    def _take_apart(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         leaves: list[Any] = []
         statics: list[tuple[Any, Any]] = []
         parts: list[Any] = []

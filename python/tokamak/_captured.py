@@ -17,6 +17,7 @@ import enum
 import functools
 import os
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable
 from types import (
     BuiltinFunctionType,
@@ -82,7 +83,9 @@ def _names_in(code: CodeType) -> _Names:
             imported.add(code.co_names[argument])
     every = set(code.co_names)
     for constant in code.co_consts:
-        if isinstance(constant, CodeType):
+        if isinstance(constant, str):  # getattr(x, "name")
+            every.add(constant)
+        elif isinstance(constant, CodeType):
             inner = _names_in(constant)
             read |= inner.read
             imported |= inner.imported
@@ -198,12 +201,12 @@ class _Walk:
         if kind in _ATOMS or id(value) in self.seen or isinstance(value, (np.generic, np.dtype, enum.Enum)):
             return
         self.seen[id(value)] = value
-        if isinstance(value, (np.ndarray, _native.ArrayBase, bytearray)):
+        if isinstance(value, (np.ndarray, _native.ArrayBase, bytearray)) or kind.__module__ == "array":
             self.note("memory", name, value)
         elif isinstance(value, (tuple, frozenset)):
             for i, item in enumerate(value):
                 self.visit(item, f"{name}[{i}]")
-        elif isinstance(value, (list, set, dict)):
+        elif isinstance(value, (list, set, dict, deque)):
             self.visit_container(value, name)
         elif kind in _KINDS:
             _KINDS[kind](self, value, name)

@@ -86,7 +86,12 @@ class JitCore:
         table = self._table_for(call)
         result = table.call(call.leaves, as_arrays)
         if result is NotImplemented:
-            result = self._compile_until(table, call, lambda: table.call(call.leaves, as_arrays))
+            try:
+                result = self._compile_until(table, call, lambda: table.call(call.leaves, as_arrays))
+            except UserTypeError as error:
+                if self.arguments.take_back(getattr(error, "argument", "")):
+                    return self(*args, **kwargs)
+                raise
         if type(result) is _results.Changed:
             return result.apply(args, kwargs)
         return result
@@ -195,10 +200,12 @@ class JitCore:
         self._misses += 1
         traced = self._trace_settled(call, names, statics)
         key = (self.arguments.key(call), leaf_key)
-        self._history.add(
+        changed = self._history.add(
             _reasons.record(key, names, call.leaves, statics, traced.captured),
             ", ".join(map(_reasons.type_text, call.leaves)),
         )
+        for name in changed:
+            self.arguments.note_change(name, dict(statics).get(name))
         hot = self.hot_table if call.hot and table is not self.hot_table else None
         guards = traced.captured.guards if traced.captured is not None and traced.captured.names else None
         table.compile(
@@ -245,20 +252,20 @@ class JitCore:
                 if isinstance(leaf, (np.ndarray, Array)):
                     _sharing.give_memory(value, [stride // leaf.itemsize for stride in leaf.strides])
             with _unknown.naming_arguments(values, names):
-                returned, changes = self._run_traced(call, values, captured)
-            plan = _results.plan(returned, changes, values)
+                returned, watch = self._run_traced(call, values, captured)
+            plan = _results.plan(returned, watch, values)
             written = [i for i, value in enumerate(values) if _sharing.was_written(value)]
             graph = trace.finish(plan.arrays + [values[i] for i in written])
         finally:
             trace.abandon()
         if captured is not None:
-            del returned, changes, values  # what only they hold cannot change
+            del returned, watch, values  # what only they hold cannot change
             captured.add_owners(trace.captured())
         return Traced(graph, written, plan._replace(arrays=[]), captured)
 
     def _run_traced(
         self, call: Call, values: list[Any], captured: _captured.Captured | None
-    ) -> tuple[Any, list[Any]]:
+    ) -> tuple[Any, _results.Watch]:
         leaves = iter(values)
         statics = dict(call.statics)
         args = [
@@ -277,7 +284,7 @@ class JitCore:
                 raise error.__cause__ from None
             raise
         _random.check_unchanged(self.name, drawn)
-        return returned, watch.changes()
+        return returned, watch
 
 
 def _or_not_implemented(found: Any) -> Any:

@@ -63,7 +63,8 @@ class History:
         self._records: list[Record] = []
         self._changes: Counter[str] = Counter()
 
-    def add(self, made: Record, types: str) -> None:
+    def add(self, made: Record, types: str) -> list[str]:
+        """Notes a program, and gives what changed that was not declared to be part of the program, where that is why."""
         reason, changed = self._compare(made)
         self.reasons.append(reason)
         self._forget_large()
@@ -71,13 +72,14 @@ class History:
         del self._records[:-_MOST_RECORDS], self.reasons[:-_MOST_RECORDS]
         if _logging.is_open("recompiles"):
             _logging.log("recompiles", f"{self.name}: program {len(self.reasons)}, for ({types}): {reason}")
-        if changed is not None:
-            self._changes[changed] += 1
-            if self._changes[changed] == _PATIENCE:
+        for name in changed:
+            self._changes[name] += 1
+            if self._changes[name] == _PATIENCE:
                 _warn(
-                    f"{self.name} was compiled anew {_PATIENCE} times because {changed} changed; pass what changes often as an "
+                    f"{self.name} was compiled anew {_PATIENCE} times because {name} changed; pass what changes often as an "
                     "argument"
                 )
+        return changed
 
     def _forget_large(self) -> None:
         """Old programs must not keep old arrays alive."""
@@ -85,24 +87,27 @@ class History:
             if old.captured is not None and old.captured.guards.bytes() > _MOST_BYTES:
                 self._records[i] = old._replace(captured=None)
 
-    def _compare(self, made: Record) -> tuple[str, str | None]:
+    def _compare(self, made: Record) -> tuple[str, list[str]]:
         """The reason, and what changed that was not declared to be part of the program."""
         if not self._records:
-            return "first call", None
+            return "first call", []
         for other in reversed(self._records):
             if other.key == made.key:
                 changed = None if other.captured is None else other.captured.changed()
                 if changed is None:
-                    return "its program had been dropped", None
-                return f"captured {quoted(changed)} changed", quoted(changed)
+                    return "its program had been dropped", []
+                return f"captured {quoted(changed)} changed", [quoted(changed)]
         differences = [
             _differences(other, made) for other in reversed(self._records) if _is_like(other, made)
         ]
         if not differences:
-            return f"other arguments: {', '.join([*made.leaves, *made.statics])}", None
+            for name in made.leaves:
+                if "." in name and any(name in other.statics for other in self._records):
+                    return f"{name} changes from call to call: it is an argument now", []
+            return f"other arguments: {', '.join([*made.leaves, *made.statics])}", []
         nearest = min(differences, key=len)
         attributes = [name for name, text in nearest if text.startswith("static") and "." in name]
-        return ", ".join(text for _, text in nearest), attributes[0] if attributes else None
+        return ", ".join(text for _, text in nearest), attributes
 
 
 def _warn(message: str) -> None:

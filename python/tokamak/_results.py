@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,8 +30,22 @@ class Change(NamedTuple):
     key: Any
 
 
-def plan(returned: Any, changes: list[tuple[Change, Any]], arguments: list[Array]) -> Plan:
-    everything = (returned, *(value for _, value in changes)) if changes else returned
+class Container:
+    """Stands for a container that is an argument, where the function returns it or puts it somewhere."""
+
+    __slots__ = ("path",)
+
+    def __init__(self, path: tuple[Any, ...]) -> None:
+        self.path = path
+
+
+def plan(returned: Any, watch: Watch, arguments: list[Array]) -> Plan:
+    changes = watch.changes()
+    returned = watch.with_containers(returned)
+    is_applied = bool(changes) or _holds_container(returned)
+    everything = (
+        (returned, *(watch.with_containers(value) for _, value in changes)) if is_applied else returned
+    )
     leaves: list[Any] = []
     _tree.flatten(returned, leaves)
     results = len(leaves)
@@ -48,19 +62,21 @@ def plan(returned: Any, changes: list[tuple[Change, Any]], arguments: list[Array
             continue
         position, steps = _argument_that_is(leaf, arguments, is_kept=i >= results)
         taken.append(position)
-        after.append(functools.partial(_follow, steps) if steps else None)
         if position < 0:
             array = _ops.as_array(leaf)
+            steps = () if array._weak is None else (_python_number,)
             arrays.append(array if array._weak is None else _ops.strong(array, array.dtype))
+        after.append(functools.partial(_follow, steps) if steps else None)
     if all(position < 0 for position in taken):
         taken = []
-    if not changes and all(step is None for step in after):
+    if not is_applied and all(step is None for step in after):
         if structure == _tree.LEAF:
             return Plan(arrays, taken, "one", None)
         if isinstance(structure, tuple) and structure[0] in ("tuple", "list"):
             if all(part == _tree.LEAF for part in structure[1:]):
                 return Plan(arrays, taken, structure[0], None)
-    build = functools.partial(_build, structure, tuple(after), tuple(change for change, _ in changes))
+    done = tuple(change for change, _ in changes) if is_applied else None
+    build = functools.partial(_build, structure, tuple(after), done)
     return Plan(arrays, taken, "other", build)
 
 
@@ -77,6 +93,11 @@ def _argument_that_is(leaf: Any, arguments: list[Array], is_kept: bool) -> tuple
     return -1, ()
 
 
+def _python_number(result: Any) -> Any:
+    """What is computed of Python's numbers is one of them."""
+    return result.item() if isinstance(result, np.generic) else result
+
+
 def _constant(value: Any) -> Any:
     return value
 
@@ -87,10 +108,12 @@ def _follow(steps: tuple[Any, ...], array: Any) -> Any:
     return array
 
 
-def _build(structure: Any, after: tuple[Any, ...], changes: tuple[Change, ...], results: list[Any]) -> Any:
+def _build(
+    structure: Any, after: tuple[Any, ...], changes: tuple[Change, ...] | None, results: list[Any]
+) -> Any:
     computed = iter(results)
     everything = _tree.unflatten(structure, (_make(step, computed) for step in after))
-    return Changed(everything[0], changes, everything[1:]) if changes else everything
+    return everything if changes is None else Changed(everything[0], changes, everything[1:])
 
 
 def _make(step: Any, computed: Iterator[Any]) -> Any:
@@ -107,12 +130,43 @@ class Changed(NamedTuple):
     values: tuple[Any, ...]
 
     def apply(self, args: Any, kwargs: Any) -> Any:
-        for change, value in zip(self.changes, self.values, strict=True):
-            container: Any = (args, kwargs)
-            for kind, key in change.path:
-                container = getattr(container, key) if kind == "attribute" else container[key]
+        call = (args, kwargs)
+        containers = [_at(call, change.path) for change in self.changes]
+        values = [_resolved(value, call) for value in self.values]
+        result = _resolved(self.result, call)
+        for container, change, value in zip(containers, self.changes, values, strict=True):
             _set(container, change, value)
-        return self.result
+        return result
+
+
+def _at(call: Any, path: tuple[Any, ...]) -> Any:
+    for kind, key in path:
+        call = getattr(call, key) if kind == "attribute" else call[key]
+    return call
+
+
+def _mapped(value: Any, function: Callable[[Any], Any]) -> Any:
+    """Nested tuples, lists and dicts, with what is inside them replaced."""
+    kind = type(value)
+    if kind is tuple or kind is list:
+        return kind(function(one) for one in value)
+    if kind is dict:
+        return {key: function(one) for key, one in value.items()}
+    if isinstance(value, tuple) and hasattr(kind, "_fields"):
+        return kind(*(function(one) for one in value))
+    return value
+
+
+def _resolved(value: Any, call: Any) -> Any:
+    if type(value) is Container:
+        return _at(call, value.path)
+    return _mapped(value, lambda one: _resolved(one, call))
+
+
+def _holds_container(value: Any) -> bool:
+    found: list[Any] = []
+    _tree.flatten(value, found)
+    return any(type(leaf) is Container for leaf in found)
 
 
 def _set(container: Any, change: Change, value: Any) -> None:
@@ -157,6 +211,13 @@ class Watch:
             parts = [("attribute", name, part, held[name]) for name, part in structure[2]]
         for step, key, part, item in parts:
             self._add((*path, (step, key)), part, item)
+
+    def with_containers(self, value: Any) -> Any:
+        """`value` with stand-ins for the containers that were made for the trace."""
+        for path, container, _ in self._held:
+            if container is value:
+                return Container(path)
+        return _mapped(value, self.with_containers)
 
     def changes(self) -> list[tuple[Change, Any]]:
         found: list[tuple[Change, Any]] = []

@@ -14,6 +14,7 @@ import threading
 import weakref
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterator
+from contextlib import contextmanager
 from types import EllipsisType, FunctionType, MemberDescriptorType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
@@ -194,7 +195,8 @@ def unflatten(structure: Any, leaves: Iterator[Any]) -> Any:
 
 
 # Instances are containers too: the attributes that hold arrays are arguments, others are part of the program. Those that cannot be
-# compared are the same only if they are the same object; what such an object holds is guarded (see _captured).
+# compared are the same only if they are the same object; what such an object holds is guarded (see _captured). Numbers that turn
+# out to change from call to call become arguments (see Arguments.note_change).
 
 
 class _Open(threading.local):
@@ -203,6 +205,7 @@ class _Open(threading.local):
     def __init__(self) -> None:
         self.taken: list[Any] = []
         self.made: list[Any] = []
+        self.numbers: frozenset[str] = frozenset()  # attributes whose numbers are arguments
 
 
 _open = _Open()
@@ -214,6 +217,16 @@ def attributes_of(instance: Any) -> dict[str, Any]:
         if hasattr(instance, name):
             found[name] = getattr(instance, name)
     return found
+
+
+@contextmanager
+def with_numbers(names: frozenset[str]) -> Iterator[None]:
+    """Inside, numbers that are attributes with these names are leaves."""
+    before, _open.numbers = _open.numbers, names
+    try:
+        yield
+    finally:
+        _open.numbers = before
 
 
 _known_slots: weakref.WeakKeyDictionary[type, list[str]] = weakref.WeakKeyDictionary()
@@ -249,7 +262,7 @@ def _attribute_parts(
 ) -> Iterator[tuple[str, Any]]:
     for name, value in attributes_of(instance).items():
         kind = type(value)
-        if kind is np.ndarray or kind in numbers:
+        if kind is np.ndarray or kind in numbers or (name in _open.numbers and kind in _NUMBERS):
             leaves.append(value)
             yield name, LEAF
             continue

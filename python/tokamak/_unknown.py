@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-from ._errors import UserTypeError, fail, user_line
+from ._errors import UserTypeError, make, user_line
 
 
 class _Tracing(threading.local):
@@ -66,10 +66,13 @@ def unknown(x: Any, what: str, remedy: str) -> NoReturn:
     name = _tracing.names.get(id(x), "")
     if name.isidentifier() and x._weak is not None:
         remedy = remedy.replace(_MAKE_STATIC, f"make the argument {name} static (static_argnames={name!r})")
-    fail(
+    error = make(
         UserTypeError,
         f"{what} needs the elements of {x._type_text}, which are not known while the function is traced: {remedy}",
+        user_line(),
     )
+    error.argument = name
+    raise error
 
 
 def unknown_truth(x: Any) -> NoReturn:

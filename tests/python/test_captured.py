@@ -1,5 +1,7 @@
 """What a function takes from outside its arguments: it is never an old value that is computed with."""
 
+import array
+import collections
 import functools
 import gc
 import random
@@ -263,6 +265,23 @@ def test_modules(monkeypatch):
         module.K += 1
         agree(f, X)
         module.table[1] += 1
+        agree(f, X)
+
+
+def test_containers_of_all_kinds():
+    made = (
+        [1.0, 2.0],
+        collections.deque([1.0, 2.0]),
+        {0: 1.0},
+        collections.OrderedDict({0: 1.0}),
+        collections.defaultdict(float, {0: 1.0}),
+        bytearray(b"abc"),
+        array.array("d", [1.0, 2.0]),
+    )
+    for container in made:
+        f = tk.jit(lambda x, c=container: x + c[0])
+        agree(f, X)
+        container[0] = 5
         agree(f, X)
 
 
