@@ -439,9 +439,9 @@ def asarray(values: Any, dtype: Any = None) -> Array:
 def constant(values: Any, dtype: Any = None) -> Array:
     """An Array that is part of the program of every jitted function that uses it: a copy of `values`, frozen.
 
-    Arrays that a jitted function captures (from a closure, a global, a default) are such constants already. This makes
-    one of what is passed: as an argument, inside a list or dict of parameters, or as an attribute of the instance of a
-    jitted method. The program is compiled for this very object: what depends on constants only is computed while
+    Arrays that a jitted function captures (from a closure, a global, a default) are such constants already, but looked
+    at in every call, since they may change; this one cannot. It also makes a constant of what is passed: as an
+    argument, inside a list or dict of parameters, or as an attribute of the instance of a jitted method. The program is compiled for this very object: what depends on constants only is computed while
     compiling, and the weights of matrix products are packed once. Another constant needs another program, so this is
     for what stays, such as weights in inference.
     """

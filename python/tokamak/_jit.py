@@ -9,8 +9,10 @@ programs took from elsewhere is still so.
 from __future__ import annotations
 
 import functools
+import os
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
@@ -71,6 +73,7 @@ class JitCore:
         self._lock = threading.Lock()
         self._history = _reasons.History(self.name)
         self._misses = 0
+        _cores.add(self)
 
     @property
     def static_mask(self) -> int:
@@ -287,6 +290,19 @@ class JitCore:
         return returned, watch
 
 
+_cores: weakref.WeakSet[JitCore] = weakref.WeakSet()
+
+
+def _forget_other_threads() -> None:
+    """In the child of a fork: threads that compiled are not there any more."""
+    for core in list(_cores):
+        core._lock = threading.Lock()
+        core._compiling = {}
+
+
+os.register_at_fork(after_in_child=_forget_other_threads)
+
+
 def _or_not_implemented(found: Any) -> Any:
     return NotImplemented if found is None else found
 
@@ -362,8 +378,10 @@ def jit(
     """Compiles a function that is written with NumPy.
 
     The function is traced once for every combination of dtypes, shapes, layouts and static values of its
-    arguments. Arguments are arrays, numbers, and nested tuples, lists and dicts of them; numbers adopt the dtype of
-    the arrays they meet, as in NumPy, and other values of them need no new program.
+    arguments. Arguments are arrays, numbers, and tuples, lists, dicts, dataclasses and objects of them; numbers adopt the
+    dtype of the arrays they meet, as in NumPy, and other values of them need no new program. Text, functions, types and the
+    like are part of the program. What the function reads from elsewhere is looked at in every call: where it has changed,
+    the function is traced anew.
 
     fuse=False makes one kernel of every operation; fast_math=True lets a*b+c be rounded once;
     donate_argnums are arguments whose memory results may take over; static_argnums and static_argnames are arguments
