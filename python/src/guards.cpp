@@ -1,13 +1,8 @@
 #include "guards.h"
 
-#include <llvm/Support/xxhash.h>
-
-#include <algorithm>
 #include <cstring>
-#include <span>
 
-#include "array.h"
-#include "trace/array_impl.h"
+#include "memory_hash.h"
 
 namespace tokamak::python {
 namespace {
@@ -61,103 +56,6 @@ nb::object slot_now(PyObject* object, PyObject* descriptor) {
       Py_TYPE(descriptor)->tp_descr_get(descriptor, object, reinterpret_cast<PyObject*>(Py_TYPE(object)));
   if (found == nullptr) PyErr_Clear();
   return nb::steal(found);
-}
-
-// -- Memory
-
-uint64_t hash_block(const char* data, size_t bytes, uint64_t seed) {
-  const uint64_t hash = llvm::xxh3_64bits(llvm::ArrayRef(reinterpret_cast<const uint8_t*>(data), bytes));
-  return (seed ^ hash) * 0x9E3779B97F4A7C15 + bytes;
-}
-
-/// Hashes elements wherever they lie. What is the same all along an axis is looked at once.
-uint64_t hash_elements(const char* data, std::span<const int64_t> shape, std::span<const int64_t> strides,
-                       size_t item, uint64_t seed) {
-  if (shape.empty()) return hash_block(data, item, seed);
-  const int64_t count = strides[0] == 0 ? std::min<int64_t>(shape[0], 1) : shape[0];
-  if (shape.size() > 1) {
-    for (int64_t i = 0; i < count; ++i) {
-      seed = hash_elements(data + i * strides[0], shape.subspan(1), strides.subspan(1), item, seed);
-    }
-    return seed;
-  }
-  if (strides[0] == static_cast<int64_t>(item))
-    return hash_block(data, static_cast<size_t>(count) * item, seed);
-  char gathered[4096];
-  const auto per_block = static_cast<int64_t>(sizeof(gathered) / item);
-  for (int64_t first = 0; first < count; first += per_block) {
-    const int64_t last = std::min(first + per_block, count);
-    for (int64_t i = first; i < last; ++i) {
-      std::memcpy(gathered + static_cast<size_t>(i - first) * item, data + i * strides[0], item);
-    }
-    seed = hash_block(gathered, static_cast<size_t>(last - first) * item, seed);
-  }
-  return seed;
-}
-
-uint64_t hash_form(std::span<const int64_t> shape, uint64_t seed) {
-  return hash_block(reinterpret_cast<const char*>(shape.data()), shape.size_bytes(), seed);
-}
-
-uint64_t hash_ndarray(PyArrayObject* array) {
-  const auto rank = static_cast<size_t>(PyArray_NDIM(array));
-  const std::span shape(reinterpret_cast<const int64_t*>(PyArray_DIMS(array)), rank);
-  const std::span strides(reinterpret_cast<const int64_t*>(PyArray_STRIDES(array)), rank);
-  const char* data = PyArray_BYTES(array);
-  const auto item = static_cast<size_t>(PyArray_ITEMSIZE(array));
-  const uint64_t seed = hash_form(shape, static_cast<uint64_t>(PyArray_DESCR(array)->type_num));
-  if (PyArray_IS_C_CONTIGUOUS(array) || PyArray_IS_F_CONTIGUOUS(array)) {
-    return hash_block(data, static_cast<size_t>(PyArray_NBYTES(array)), seed);
-  }
-  if (item == 0 || item > 4096) return seed;
-  return hash_elements(data, shape, strides, item, seed);
-}
-
-uint64_t hash_array(const PythonArray& held) {
-  if (held.array.is_traced() || held.array.impl().is_donated()) return 0;
-  const tokamak::Memory& memory = memory_of(held.array, "a captured array", std::source_location::current());
-  const TensorType& type = held.array.type();
-  return hash_elements(reinterpret_cast<const char*>(memory.data), type.shape, memory.strides,
-                       size_of(type.dtype), hash_form(type.shape, static_cast<uint64_t>(type.dtype)));
-}
-
-uint64_t hash_buffer(PyObject* object) {
-  Py_buffer view;
-  if (PyObject_GetBuffer(object, &view, PyBUF_SIMPLE) < 0) {
-    PyErr_Clear();
-    return 0;
-  }
-  const uint64_t hash = hash_block(static_cast<const char*>(view.buf), static_cast<size_t>(view.len), 0);
-  PyBuffer_Release(&view);
-  return hash;
-}
-
-uint64_t hash_memory(PyObject* object) {
-  if (PyArray_Check(object)) return hash_ndarray(reinterpret_cast<PyArrayObject*>(object));
-  if (const PythonArray* array = as_python_array(object)) return hash_array(*array);
-  return hash_buffer(object);
-}
-
-std::pair<const char*, const char*> extent_of(PyArrayObject* array) {
-  const char* low = PyArray_BYTES(array);
-  const char* high = low + PyArray_ITEMSIZE(array);
-  for (int axis = 0; axis < PyArray_NDIM(array); ++axis) {
-    if (PyArray_DIM(array, axis) == 0) return {low, low};
-    const int64_t reach = PyArray_STRIDE(array, axis) * (PyArray_DIM(array, axis) - 1);
-    (reach < 0 ? low : high) += reach;
-  }
-  return {low, high};
-}
-
-/// Whether no ndarray lets anybody write to this memory.
-bool is_frozen(PyObject* object) {
-  if (const PythonArray* array = as_python_array(object)) return array->is_constant;
-  if (!PyArray_Check(object)) return false;
-  for (PyObject* at = object; at != nullptr && PyArray_Check(at);
-       at = PyArray_BASE(reinterpret_cast<PyArrayObject*>(at))) {
-    if (PyArray_ISWRITEABLE(reinterpret_cast<PyArrayObject*>(at))) return false;
-  }
-  return true;
 }
 
 // -- Whether guards hold

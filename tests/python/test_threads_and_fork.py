@@ -167,21 +167,30 @@ def test_fork():
 def test_fork_while_others_run_and_compile():
     f = tk.jit(lambda x: np.tanh(x) * 2)
     want = f(LARGE)
+    shared = tk.jit(lambda x: x + 2)
     stop = threading.Event()
 
     def run():
         n = 1
         while not stop.is_set():
             f(LARGE)
+            shared(np.ones(n))
             tk.jit(lambda x: x + 1)(np.ones(n))
             n += 1
+
+    def work():
+        assert_same(f(LARGE), want)
+        for n in range(1, 30):
+            assert_same(shared(np.ones(n)), np.full(n, 3.0))
+        assert_same(tk.jit(lambda x: np.sqrt(x) + 1)(LARGE), np.sqrt(LARGE) + 1)
+        assert type(np.zeros(3)) is np.ndarray
 
     threads = [threading.Thread(target=run) for _ in range(2)]
     for thread in threads:
         thread.start()
     try:
         for _ in range(5):
-            in_child(lambda: assert_same(f(LARGE), want))
+            in_child(work)
             time.sleep(0.01)
     finally:
         stop.set()
