@@ -127,6 +127,7 @@ class Captured:
         self.guards = _native.Guards()
         self.names: list[str] = []
         self.generators: list[Any] = []  # of random numbers
+        self.is_traced = False  # whether there are values that another trace is computing
         self._owners: set[int] = set()  # of memory that is guarded
 
     def add(self, kind: str, place: tuple[Any, ...], name: str) -> None:
@@ -175,12 +176,14 @@ class _Walk:
         self.seen: dict[int, Any] = {}
         self.places: dict[tuple[Any, ...], tuple[str, tuple[Any, ...], str]] = {}
         self.generators: list[Any] = []
+        self.is_traced = False
 
     def finish(self) -> Captured:
         captured = Captured()
         for kind, place, name in self.places.values():
             captured.add(kind, place, name)
         captured.generators = self.generators
+        captured.is_traced = self.is_traced
         return captured
 
     def note(self, kind: str, name: str, *place: Any) -> None:
@@ -202,6 +205,7 @@ class _Walk:
             return
         self.seen[id(value)] = value
         if isinstance(value, (np.ndarray, _native.ArrayBase, bytearray)) or kind.__module__ == "array":
+            self.is_traced = self.is_traced or getattr(value, "_traced", False)
             self.note("memory", name, value)
         elif isinstance(value, (tuple, frozenset)):
             for i, item in enumerate(value):

@@ -53,7 +53,7 @@ class Traced(NamedTuple):
     graph: _native.Graph
     written: list[int]
     plan: _results.Plan
-    captured: _captured.Captured | None
+    captured: _captured.Captured
 
 
 class JitCore:
@@ -68,6 +68,7 @@ class JitCore:
             function, self.name, options.static_argnums, options.static_argnames
         )
         self._home = _home_of(function)
+        self._is_ours = (self._home or "").partition(".")[0] == "tokamak"  # captures nothing that changes
         self._tables: dict[Any, Any] = {}
         self._compiling: dict[Any, threading.RLock] = {}
         self._lock = threading.Lock()
@@ -88,6 +89,8 @@ class JitCore:
         as_arrays = any(type(leaf) is Array for leaf in call.leaves)
         table = self._table_for(call)
         result = table.call(call.leaves, as_arrays)
+        if result is NotImplemented and _native.is_tracing() and self._reached(call).is_traced:
+            return self.function(*args, **kwargs)  # inside the function whose values it captures
         if result is NotImplemented:
             try:
                 result = self._compile_until(table, call, lambda: table.call(call.leaves, as_arrays))
@@ -201,7 +204,7 @@ class JitCore:
         donated = self.arguments.donated_leaves(call, set(self.options.donate_argnums))
         statics = self.arguments.static_values(call)
         self._misses += 1
-        traced = self._trace_settled(call, names, statics)
+        traced = self._trace_settled(call, names)
         key = (self.arguments.key(call), leaf_key)
         changed = self._history.add(
             _reasons.record(key, names, call.leaves, statics, traced.captured),
@@ -210,7 +213,7 @@ class JitCore:
         for name in changed:
             self.arguments.note_change(name, dict(statics).get(name))
         hot = self.hot_table if call.hot and table is not self.hot_table else None
-        guards = traced.captured.guards if traced.captured is not None and traced.captured.names else None
+        guards = traced.captured.guards if traced.captured.names else None
         table.compile(
             hot,
             call.leaves,
@@ -228,13 +231,13 @@ class JitCore:
 
     # -- Tracing
 
-    def _trace_settled(self, call: Call, names: list[str], statics: list[tuple[str, Any]]) -> Traced:
+    def _trace_settled(self, call: Call, names: list[str]) -> Traced:
         """Traces the function. One that changes what it captures is traced once more: if it has filled a cache, or made something
-        at its first use, it does not do that again."""
+        at its first use, it does not do that again. With other threads there may be others who change it."""
         changed = ""
-        for _ in range(2):
-            traced = self._trace(call, names, statics)
-            changed = (traced.captured.changed() if traced.captured is not None else None) or ""
+        for _ in range(2 if threading.active_count() == 1 else _MOST_ATTEMPTS):
+            traced = self._trace(call, names)
+            changed = traced.captured.changed() or ""
             if not changed:
                 return traced
         fail(
@@ -243,10 +246,14 @@ class JitCore:
             "function is traced, not in every call; pass it as an argument, or return the new value",
         )
 
-    def _trace(self, call: Call, names: list[str], statics: list[tuple[str, Any]]) -> Traced:
-        captured = None
-        if self._home is None or self._home.partition(".")[0] != "tokamak":
-            captured = _captured.captured_by([(self.name, self.function), *statics], self._home)
+    def _reached(self, call: Call) -> _captured.Captured:
+        if self._is_ours:
+            return _captured.Captured()
+        statics = self.arguments.static_values(call)
+        return _captured.captured_by([(self.name, self.function), *statics], self._home)
+
+    def _trace(self, call: Call, names: list[str]) -> Traced:
+        captured = self._reached(call)
         trace = _native.Trace(_arguments.identifier(self.name))
         try:
             parameters = _arguments.identifiers(names)
@@ -261,13 +268,13 @@ class JitCore:
             graph = trace.finish(plan.arrays + [values[i] for i in written])
         finally:
             trace.abandon()
-        if captured is not None:
-            del returned, watch, values  # what only they hold cannot change
+        del returned, watch, values  # what only they hold cannot change
+        if not self._is_ours:
             captured.add_owners(trace.captured())
         return Traced(graph, written, plan._replace(arrays=[]), captured)
 
     def _run_traced(
-        self, call: Call, values: list[Any], captured: _captured.Captured | None
+        self, call: Call, values: list[Any], captured: _captured.Captured
     ) -> tuple[Any, _results.Watch]:
         leaves = iter(values)
         statics = dict(call.statics)
@@ -278,7 +285,7 @@ class JitCore:
         kwargs = _tree.unflatten(call.structure[1], leaves)
         watch = _results.Watch(call.structure, args, kwargs)
         kwargs.update({name: value for name, value in call.statics if isinstance(name, str)})
-        drawn = _random.states(captured.generators if captured is not None else [])
+        drawn = _random.states(captured.generators)
         try:
             with while_tracing.recording():
                 returned = self.function(*args, **kwargs)

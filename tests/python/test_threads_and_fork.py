@@ -114,6 +114,18 @@ def test_a_call_inside_a_call_that_compiles():
     assert_same(tk.jit(outer)(np.zeros(3)), np.full(3, 3.0))
 
 
+def test_a_jitted_function_inside_that_captures():
+    @tk.jit
+    def outer(x):
+        @tk.jit
+        def inner(k):
+            return x * k
+
+        return inner(2.0) + inner(x)
+
+    assert_same(outer(LARGE), LARGE * 2.0 + LARGE * LARGE)
+
+
 def in_child(work):
     """Forks; the child runs `work` and must end well, and soon."""
     child = os.fork()
