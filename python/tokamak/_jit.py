@@ -9,6 +9,7 @@ programs took from elsewhere is still so.
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import sys
 import threading
@@ -406,8 +407,13 @@ def jit(
         )
     if isinstance(function, _native.JitCallable):
         function = function.__wrapped__
-    if not callable(function):
+    if not callable(function) and not isinstance(function, classmethod):
         fail(UserTypeError, f"jit takes a function, not a {type(function).__name__}")
+    if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
+        fail(
+            UserTypeError,
+            f"jit takes functions that return arrays; {_name_of(function)} is a generator or coroutine",
+        )
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     options = Options(
         fuse,
@@ -417,5 +423,7 @@ def jit(
         frozenset(names),
         max_programs,
     )
+    if isinstance(function, (staticmethod, classmethod)):  # below it in a class, as if it were above
+        return type(function)(_jit_again(function.__func__, options))
     core = JitCore(function, options)
     return functools.update_wrapper(_native.JitCallable(core, core.hot_table, core.static_mask), function)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Set
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from . import _ops, _sharing, _tree
 from ._array import Array
+from ._errors import UserTypeError, fail
 from ._numpy import masked
 
 
@@ -58,6 +60,7 @@ def plan(returned: Any, watch: Watch, arguments: list[Array]) -> Plan:
         if isinstance(leaf, masked.Masked):
             masked.refuse("returning x[mask]")
         if not isinstance(leaf, (Array, np.ndarray, np.generic)):
+            _check_constant(leaf)
             after.append(functools.partial(_constant, leaf))
             continue
         position, steps = _argument_that_is(leaf, arguments, is_kept=i >= results)
@@ -91,6 +94,18 @@ def _argument_that_is(leaf: Any, arguments: list[Array], is_kept: bool) -> tuple
             if steps is not None:
                 return i, tuple(steps)
     return -1, ()
+
+
+def _check_constant(leaf: Any) -> None:
+    """What is no array is the same in every call. That does not do for what can be used once, or holds arrays in its own way."""
+    kind = type(leaf).__name__
+    if isinstance(leaf, Iterator):
+        fail(
+            UserTypeError,
+            f"a jitted function cannot return a {kind}, which can be read only once; return a list",
+        )
+    if isinstance(leaf, (Set, deque)) and any(isinstance(item, Array) for item in leaf):
+        fail(UserTypeError, f"a jitted function cannot return arrays in a {kind}; return a list")
 
 
 def _python_number(result: Any) -> Any:

@@ -192,6 +192,16 @@ class Multiplier:
         return x + 1
 
     @tk.jit
+    @staticmethod
+    def static_below(x):
+        return x + 2
+
+    @tk.jit
+    @classmethod
+    def class_below(cls, x):
+        return x + cls.factor
+
+    @tk.jit
     def method(self, x, *rest, power=1, **named):
         return (x * self.k) ** power + sum(rest) + sum(named.values())
 
@@ -201,6 +211,8 @@ def test_methods_of_all_kinds(monkeypatch):
     assert_same(Multiplier.of_none(X), X + 1)
     assert_same(m.of_none(X), X + 1)
     assert_same(m.of_class(X), X * 10)
+    assert_same(m.static_below(X), X + 2)
+    assert_same(m.class_below(X), X + 10)
     monkeypatch.setattr(Multiplier, "factor", 20)
     assert_same(m.of_class(X), X * 20)
     assert_same(m.method(X), X * 3)

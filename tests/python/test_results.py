@@ -1,11 +1,31 @@
 """What jitted functions do to containers and arrays among their arguments, and what they return."""
 
+import collections
+
 import numpy as np
 import pytest
 import tokamak as tk
 
 from support import assert_same
 from test_arguments import State, X, Y, same_tree
+
+
+def test_results_that_are_refused():
+    for function in (lambda x: (a for a in x), lambda x: zip(x, x), lambda x: [map(np.sin, x)]):
+        with pytest.raises(TypeError, match="return a list"):
+            tk.jit(function)(X)
+    with pytest.raises(TypeError, match="return a list"):
+        tk.jit(lambda x: collections.deque([x]))(X)
+
+    def generator(x):
+        yield x
+
+    async def coroutine(x):
+        return x
+
+    for function in (generator, coroutine):
+        with pytest.raises(TypeError, match="generator or coroutine"):
+            tk.jit(function)
 
 
 # -- Writing to containers
