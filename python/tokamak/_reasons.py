@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import enum
+import reprlib
 import warnings
 from collections import Counter
 from typing import Any, NamedTuple
@@ -50,8 +52,10 @@ def type_text(leaf: Any) -> str:
 
 
 def _short(value: Any) -> str:
-    text = getattr(value, "__name__", None) or repr(value)
-    return text if len(text) <= 40 else text[:37] + "..."
+    """A static value as text. That of other objects may be long, or not ready to be shown."""
+    if isinstance(value, (bool, int, float, complex, str, bytes, tuple, enum.Enum, range, slice, np.dtype)):
+        return reprlib.repr(value)
+    return getattr(value, "__name__", None) or f"a {type(value).__name__}"
 
 
 class History:
