@@ -39,6 +39,7 @@ class Arguments:
     ) -> None:
         self.name = name
         self.is_method = False
+        self.takes_text = True  # whether text is part of the program without being declared so
         self._numbers: frozenset[str] = (
             frozenset()
         )  # attributes whose numbers change, and therefore are arguments
@@ -119,7 +120,10 @@ class Arguments:
             (where if isinstance(where, str) else self.parameter_name(where), value)
             for where, value in call.statics
         ]
-        return declared + [found for name, part in self._parts(call) for found in _tree.values(part, name)]
+        return declared + self._values(call)
+
+    def _values(self, call: Call) -> list[tuple[str, Any]]:
+        return [found for name, part in self._parts(call) for found in _tree.values(part, name)]
 
     def key(self, call: Call) -> Any:
         """Calls with equal keys share a table of programs."""
@@ -131,6 +135,10 @@ class Arguments:
 
     def leaf_key(self, call: Call) -> Any:
         """Calls of one table with equal keys share a program. Refuses what is no argument."""
+        if not self.takes_text:
+            for name, value in self._values(call):
+                if isinstance(value, (str, bytes)):
+                    _refuse(self.name, name, value)
         key = _native.key_of(call.leaves)
         if isinstance(key, int) and _dtypes.know_bfloat16() is not None:
             key = _native.key_of(call.leaves)

@@ -70,6 +70,7 @@ class JitCore:
         )
         self._home = _home_of(function)
         self._is_ours = (self._home or "").partition(".")[0] == "tokamak"  # captures nothing that changes
+        self.arguments.takes_text = not self._is_ours
         self._tables: dict[Any, Any] = {}
         self._compiling: dict[Any, threading.RLock] = {}
         self._lock = threading.Lock()
