@@ -75,7 +75,7 @@ def blocks_of(lines: list[str]) -> list[Block]:
 
 def run(block: Block, names: dict[str, object]) -> list[str]:
     printed = io.StringIO()
-    code = compile("\n".join(block.lines) + "\n", "example.py", "exec")
+    code = compile("\n".join(block.lines) + "\n", "example.py", "exec", dont_inherit=True)
     with contextlib.redirect_stdout(printed):
         try:
             exec(code, names)

@@ -13,6 +13,7 @@
 #include "trace/apply.h"
 #include "trace/array_impl.h"
 #include "trace/trace.h"
+#include "tracing.h"
 
 namespace tokamak::python {
 namespace {
@@ -112,6 +113,7 @@ nb::object ndarray_view(nb::handle self, bool writeable) {
 
 nb::object wrap_object(nb::handle object) {
   if (!PyArray_Check(object.ptr())) throw nb::type_error("expected an ndarray");
+  note_captured(object.ptr());
   return make_python_array(wrap_ndarray(reinterpret_cast<PyArrayObject*>(object.ptr())));
 }
 

@@ -27,6 +27,9 @@ class Some {
 
 constexpr size_t kFew = 8;
 
+/// Bytes of captured arrays from which on a program is dropped when they change.
+constexpr size_t kLargeCapture = 1 << 20;
+
 /// The last byte of an argument's memory, and the first.
 std::pair<const char*, const char*> extent_of(const Leaf& leaf) {
   const char* first = static_cast<const char*>(leaf.data);
@@ -70,6 +73,13 @@ void check_written(const Entry& entry, const Leaf* leaves, size_t count) {
                       UserError::Kind::value);
     }
     const auto [first, last] = extent_of(leaf);
+    if (entry.checked != nullptr && entry.checked->touches(first, last)) {
+      throw UserError(
+          "the function writes to an argument that shares its memory with an array which it reads from "
+          "elsewhere; pass "
+          "that as an argument, too, or a copy of one of them",
+          user_python_line(), UserError::Kind::value);
+    }
     for (size_t k = 0; k < count; ++k) {
       const auto [other_first, other_last] = extent_of(leaves[k]);
       if (static_cast<int>(k) != written && first < other_last && other_first < last) {
@@ -152,6 +162,20 @@ PyObject* build_result(const Entry& entry, PyObject** results, size_t count) {
   return built;
 }
 
+/// Some of the results are arguments: the caller's own objects.
+PyObject* build_result_with_arguments(const Entry& entry, PyObject** made, const Leaf* leaves) {
+  Some<PyObject*, 4> results(entry.taken.size());
+  for (size_t i = 0; i < entry.taken.size(); ++i) {
+    if (entry.taken[i] < 0) {
+      results[i] = *made++;
+    } else {
+      results[i] = leaves[entry.taken[i]].object;
+      Py_INCREF(results[i]);
+    }
+  }
+  return build_result(entry, results.data(), entry.taken.size());
+}
+
 void run_program(const Entry& entry, const void* const* inputs, const int64_t* const* strides,
                  void* const* outputs) {
   if (!entry.releases_gil) return entry.program->run(inputs, strides, outputs);
@@ -190,11 +214,11 @@ PyObject* run(Entry& entry, const Leaf* leaves, size_t count, bool as_arrays) {
     }
   }
 
-  const size_t returned = results - entry.written.size();
-  Some<PyObject*, 4> made(returned);
+  const size_t computed = results - entry.written.size();
+  Some<PyObject*, 4> made(computed);
   for (size_t i = 0; i < results; ++i) {
     const TensorType& type = program.outputs[i];
-    const Leaf* target = i < returned ? nullptr : &leaves[entry.written[i - returned]];
+    const Leaf* target = i < computed ? nullptr : &leaves[entry.written[i - computed]];
     const bool as_array = target == nullptr ? as_arrays : !PyArray_Check(target->object);
     PyObject* one = nullptr;
     if (as_array) {
@@ -212,11 +236,12 @@ PyObject* run(Entry& entry, const Leaf* leaves, size_t count, bool as_arrays) {
       made[i] = one;
     }
     if (!done) {
-      for (size_t k = 0; k < std::min(i, returned); ++k) Py_DECREF(made[k]);
+      for (size_t k = 0; k < std::min(i, computed); ++k) Py_DECREF(made[k]);
       return nullptr;
     }
   }
-  return build_result(entry, made.data(), returned);
+  if (entry.taken.empty()) return build_result(entry, made.data(), computed);
+  return build_result_with_arguments(entry, made.data(), leaves);
 }
 
 }  // namespace
@@ -231,6 +256,10 @@ Entry* CallTable::find(const Leaf* leaves, size_t count, PyObject* const* static
     size_t s = 0;
     while (s < static_count && entry->statics[s].ptr() == statics[s]) ++s;
     if (s < static_count) continue;
+    if (!entry->is_current()) {
+      if (e >= entries_.size() || entries_[e] != entry) return nullptr;  // the table was changed meanwhile
+      continue;
+    }
     if (e != 0) std::swap(entries_[e], entries_[0]);
     entry->used = ++clock_;
     ++hits;
@@ -239,7 +268,21 @@ Entry* CallTable::find(const Leaf* leaves, size_t count, PyObject* const* static
   return nullptr;
 }
 
+/// Programs that hold large arrays which are no longer what they were are not kept for the case that they are
+/// again.
+void CallTable::drop_outdated() {
+  for (size_t e = entries_.size(); e-- > 0;) {
+    Entry* entry = entries_[e];
+    if (entry->checked == nullptr || entry->checked->bytes() < kLargeCapture || entry->is_current()) continue;
+    const auto found = std::ranges::find(entries_, entry);
+    if (found == entries_.end()) return;  // the table was changed meanwhile
+    entries_.erase(found);
+    entry->release();
+  }
+}
+
 void CallTable::add(Entry* entry) {
+  drop_outdated();
   entry->used = ++clock_;
   ++misses;
   entries_.push_back(entry);
@@ -254,6 +297,15 @@ void CallTable::clear() {
   std::vector<Entry*> gone = std::move(entries_);
   entries_.clear();
   for (Entry* entry : gone) entry->release();
+}
+
+int CallTable::traverse(visitproc visit, void* arg) const {
+  for (const Entry* entry : entries_) {
+    for (const nb::object& value : entry->statics) Py_VISIT(value.ptr());
+    Py_VISIT(entry->build.ptr());
+    Py_VISIT(entry->guards.ptr());
+  }
+  return 0;
 }
 
 PyObject* run_entry(Entry& entry, const Leaf* leaves, size_t count, bool as_arrays) noexcept {

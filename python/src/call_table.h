@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "driver/compile.h"
+#include "guards.h"
 #include "leaf.h"
 #include "tokamak/explanation.h"
 
@@ -24,8 +25,12 @@ struct Entry {
   std::shared_ptr<const Program> program;
   std::shared_ptr<const Explanation> explanation;
   std::vector<PyArray_Descr*> output_descrs;  ///< borrowed: dtypes are never freed
-  std::vector<int>
-      written;  ///< arguments that the function writes to; the last outputs are their new elements
+  nb::object guards;                          ///< a Guards, or nothing: what the function took from elsewhere
+  const Guards* checked = nullptr;            ///< what `guards` holds
+  /// Arguments that the function writes to; the last outputs are their new elements.
+  std::vector<int> written;
+  /// For every result the argument that it is, -1 for one that is computed. Empty when all are computed.
+  std::vector<int> taken;
   bool has_donated = false;
   bool releases_gil = false;
   OutputForm form = OutputForm::other;
@@ -35,6 +40,14 @@ struct Entry {
 
   void release() {
     if (--references == 0) delete this;
+  }
+  /// Whether the program is still what the function does.
+  bool is_current() {
+    if (checked == nullptr) return true;
+    ++references;  // comparing may run anything
+    const bool current = checked->broken() < 0;
+    release();
+    return current;
   }
 };
 
@@ -52,12 +65,15 @@ class CallTable {
   Entry* find(const Leaf* leaves, size_t count, PyObject* const* statics, size_t static_count);
   void add(Entry* entry);  ///< takes over the reference
   void clear();
+  int traverse(visitproc visit, void* arg) const;
 
   size_t size() const { return entries_.size(); }
   uint64_t hits = 0;
   uint64_t misses = 0;
 
  private:
+  void drop_outdated();
+
   std::vector<Entry*> entries_;
   size_t capacity_;
   uint64_t clock_ = 0;

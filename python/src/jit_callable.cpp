@@ -129,11 +129,21 @@ PyObject* set_name(PyObject* object, PyObject* arguments) {
   return result;
 }
 
-PyObject* reduce(PyObject* object, PyObject*) { return PyObject_GetAttrString(object, "__qualname__"); }
+PyObject* reduce(PyObject* object, PyObject*) {
+  return PyObject_CallMethod(self_of(object)->core, "reduce", "O", object);
+}
+
+/// Copies of functions are the functions themselves.
+PyObject* copy(PyObject* object, PyObject*) {
+  Py_INCREF(object);
+  return object;
+}
 
 PyMethodDef kMethods[] = {
     {"__set_name__", set_name, METH_VARARGS, nullptr},
-    {"__reduce__", reduce, METH_NOARGS, "Pickled by name, as functions are"},
+    {"__reduce__", reduce, METH_NOARGS, "Pickled by name where possible, as functions are"},
+    {"__copy__", copy, METH_NOARGS, nullptr},
+    {"__deepcopy__", copy, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -9,6 +9,7 @@
 #include "dtypes.h"
 #include "errors.h"
 #include "functions.h"
+#include "guards.h"
 #include "jit_callable.h"
 #include "location.h"
 #include "reports.h"
@@ -25,6 +26,7 @@ NB_MODULE(_native, module) {
   register_error_translator();
   bind_array(module);
   bind_functions(module);
+  bind_guards(module);
   bind_tracing(module);
   bind_reports(module);
   bind_runtime(module);

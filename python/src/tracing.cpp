@@ -6,6 +6,7 @@
 
 #include "array.h"
 #include "call_table.h"
+#include "guards.h"
 #include "ir/text.h"
 #include "location.h"
 #include "trace/trace.h"
@@ -72,7 +73,8 @@ Layout layout_of(const Leaf& leaf) { return leaf.dense ? Layout{} : Layout::of(l
 /// values, when calls of this form can take the hot path.
 void compile_into(CallTable& table, CallTable* hot, const nb::list& objects, const Graph& graph, bool fuse,
                   bool fast_math, const std::vector<int>& donated, const std::vector<int>& written,
-                  const std::string& form, const nb::object& build, const std::vector<nb::object>& statics) {
+                  const std::vector<int>& taken, const std::string& form, const nb::object& build,
+                  const std::vector<nb::object>& statics, const nb::object& guards) {
   Leaves leaves(objects);
   if (leaves.bad >= 0) throw InternalError("compiling for something that is no argument");
   std::vector<Layout> layouts;
@@ -99,6 +101,11 @@ void compile_into(CallTable& table, CallTable* hot, const nb::list& objects, con
   }
   entry->releases_gil = entry->program->total_cost > kReleaseCost;
   entry->written = written;
+  entry->taken = taken;
+  if (!guards.is_none()) {
+    entry->guards = guards;
+    entry->checked = nb::cast<const Guards*>(guards);
+  }
   entry->form = form_named(form);
   entry->build = build;
   if (hot != nullptr) {
@@ -113,8 +120,10 @@ void compile_into(CallTable& table, CallTable* hot, const nb::list& objects, con
 /// A recording, as Python drives it.
 class PythonTrace {
  public:
-  explicit PythonTrace(std::string name) : trace_(Trace::start(std::move(name))) {}
-  ~PythonTrace() { trace_->abandon(); }
+  explicit PythonTrace(std::string name) : trace_(Trace::start(std::move(name))), outer_(innermost) {
+    innermost = this;
+  }
+  ~PythonTrace() { abandon(); }
   PythonTrace(const PythonTrace&) = delete;
   PythonTrace& operator=(const PythonTrace&) = delete;
 
@@ -133,13 +142,54 @@ class PythonTrace {
     return trace_->finish(arrays);
   }
 
-  void abandon() { trace_->abandon(); }
+  void abandon() {
+    trace_->abandon();
+    if (innermost == this) innermost = outer_;
+  }
+
+  /// Weak references to the ndarrays whose memory became constants: those that own it, where they were views.
+  nb::list captured() const { return captured_; }
+
+  static void note(PyObject* ndarray) {
+    if (innermost == nullptr) return;
+    for (PyObject* base = ndarray; base != nullptr && PyArray_Check(base);
+         base = PyArray_BASE(reinterpret_cast<PyArrayObject*>(base))) {
+      ndarray = base;
+    }
+    PyObject* reference = PyWeakref_NewRef(ndarray, nullptr);
+    if (reference == nullptr) throw nb::python_error();
+    innermost->captured_.append(nb::steal(reference));
+  }
 
  private:
+  static thread_local PythonTrace* innermost;
+
   std::shared_ptr<Trace> trace_;
+  PythonTrace* outer_;
+  nb::list captured_;
+};
+
+thread_local PythonTrace* PythonTrace::innermost = nullptr;
+
+int traverse_table(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  return nb::inst_ready(self) ? nb::inst_ptr<CallTable>(self)->traverse(visit, arg) : 0;
+}
+
+int clear_table(PyObject* self) {
+  nb::inst_ptr<CallTable>(self)->clear();
+  return 0;
+}
+
+PyType_Slot kTableSlots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse_table)},
+    {Py_tp_clear, reinterpret_cast<void*>(clear_table)},
+    {0, nullptr},
 };
 
 }  // namespace
+
+void note_captured(PyObject* ndarray) { PythonTrace::note(ndarray); }
 
 void bind_tracing(nb::module_& module) {
   nb::class_<Graph>(module, "Graph").def("__str__", [](const Graph& graph) { return print(graph); });
@@ -148,15 +198,16 @@ void bind_tracing(nb::module_& module) {
       .def(nb::init<std::string>(), nb::arg("name"))
       .def("parameter", &PythonTrace::parameter, nb::arg("name"), nb::arg("like"))
       .def("finish", &PythonTrace::finish, nb::arg("outputs"))
-      .def("abandon", &PythonTrace::abandon);
+      .def("abandon", &PythonTrace::abandon)
+      .def("captured", &PythonTrace::captured);
 
-  nb::class_<CallTable>(module, "CallTable")
+  nb::class_<CallTable>(module, "CallTable", nb::type_slots(kTableSlots))
       .def(nb::init<size_t>(), nb::arg("capacity"))
       .def("call", call, nb::arg("leaves"), nb::arg("as_arrays"))
       .def("explanation", explanation, nb::arg("leaves"))
       .def("compile", compile_into, nb::arg("hot").none(), nb::arg("leaves"), nb::arg("graph"),
-           nb::arg("fuse"), nb::arg("fast_math"), nb::arg("donated"), nb::arg("written"), nb::arg("form"),
-           nb::arg("build").none(), nb::arg("statics"))
+           nb::arg("fuse"), nb::arg("fast_math"), nb::arg("donated"), nb::arg("written"), nb::arg("taken"),
+           nb::arg("form"), nb::arg("build").none(), nb::arg("statics"), nb::arg("guards").none())
       .def("clear", &CallTable::clear)
       .def("__len__", &CallTable::size)
       .def_rw("hits", &CallTable::hits)

@@ -8,12 +8,13 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from types import FunctionType
+from typing import Any
 
 import numpy as np
 
 from . import _dtypes, _native, _ops, _sharing
-from ._errors import Unsupported, UserTypeError, UserValueError, fail, make, user_line
+from ._errors import Unsupported, UserTypeError, UserValueError, fail, make, naming, user_line
 from ._numpy import (
     contractions,
     creation,
@@ -30,6 +31,7 @@ from ._numpy import (
     writing,
 )
 from ._numpy.known import plain
+from ._unknown import STATIC, unknown, unknown_truth
 
 __all__ = ["Array", "array", "constant"]
 
@@ -48,35 +50,30 @@ def check_device(device: Any) -> None:
         fail(UserValueError, f"device {device!r}: there is only {CPU!r}")
 
 
-def _unknown(x: Array, what: str, remedy: str) -> NoReturn:
-    fail(
-        UserTypeError,
-        f"{what} needs the elements of {x._type_text}, which are not known while the function is traced: {remedy}",
-    )
-
-
-_BRANCH = (
-    "use np.where(condition, a, b), np.logical_and, np.logical_or and np.logical_not, or make the argument "
-    "it comes from static (static_argnums)"
-)
-_STATIC = "make the argument it comes from static (static_argnums), or do this outside the jitted function"
-
-
 def _binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> tuple[Any, Any, Any]:
     """An operator: as x op y, y op x and x op= y."""
 
     def forward(self: Array, other: Any) -> Any:
-        return _operate(ufunc, python, self, other) if isinstance(other, _OPERANDS) else NotImplemented
+        return _operate(ufunc, python, self, other) if _is_operand(other, ufunc) else NotImplemented
 
     def reflected(self: Array, other: Any) -> Any:
-        return _operate(ufunc, python, other, self) if isinstance(other, _OPERANDS) else NotImplemented
+        return _operate(ufunc, python, other, self) if _is_operand(other, ufunc) else NotImplemented
 
     def in_place(self: Array, other: Any) -> Any:
-        if not isinstance(other, _OPERANDS):
+        if not _is_operand(other, ufunc):
             return NotImplemented
         return _assign_in_place(self, _operate(ufunc, python, self, other), ufunc)
 
     return forward, reflected, in_place
+
+
+def _is_operand(value: Any, ufunc: np.ufunc) -> bool:
+    if type(value) is complex:
+        fail(
+            UserTypeError,
+            f"{ufunc.__name__}: complex numbers are not supported; compute with real and imaginary parts",
+        )
+    return isinstance(value, _OPERANDS)
 
 
 def _weak_of(value: Any) -> Any:
@@ -187,7 +184,7 @@ class Array(_native.ArrayBase):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if self._traced:
-            _unknown(self, "np.asarray", "keep to NumPy functions, which are recorded; " + _STATIC)
+            unknown(self, "np.asarray", "keep to NumPy functions, which are recorded; " + STATIC)
         view = self._view(False)
         if dtype is not None and np.dtype(dtype) != view.dtype:
             if copy is False:
@@ -214,7 +211,7 @@ class Array(_native.ArrayBase):
         copy: bool | None = None,
     ) -> Any:
         if self._traced:
-            _unknown(self, "__dlpack__", _STATIC)
+            unknown(self, "__dlpack__", STATIC)
         # Older versions of DLPack cannot say that memory is read-only, and NumPy then refuses to hand it over.
         options: Any = {"max_version": max_version, "dl_device": dl_device, "copy": copy}
         return self._view(True).__dlpack__(stream=stream, **options)
@@ -232,37 +229,39 @@ class Array(_native.ArrayBase):
 
     def _value(self, what: str, remedy: str) -> Any:
         if self._traced:
-            _unknown(self, what, remedy)
+            unknown(self, what, remedy)
         return self._view(False)
 
     def __bool__(self) -> bool:
-        return bool(self._value("`if`, `while`, `and`, `or`, `not` or bool()", _BRANCH))
+        if self._traced:
+            unknown_truth(self)
+        return bool(self._view(False))
 
     def __int__(self) -> int:
-        return int(self._value("int()", "use astype(int); or " + _STATIC))
+        return int(self._value("int()", "use astype(int); or " + STATIC))
 
     def __float__(self) -> float:
-        return float(self._value("float()", "use astype(float); or " + _STATIC))
+        return float(self._value("float()", "use astype(float); or " + STATIC))
 
     def __complex__(self) -> complex:
-        return complex(self._value("complex()", _STATIC))
+        return complex(self._value("complex()", STATIC))
 
     def __index__(self) -> int:
         return operator.index(
-            self._value("using it as an integer (range, a shape, an index of a list)", _STATIC)
+            self._value("using it as an integer (range, a shape, an index of a list)", STATIC)
         )
 
     def __round__(self, digits: int | None = None) -> Any:
         return elementwise.round_(self, digits or 0)
 
     def item(self, *args: Any) -> Any:
-        return self._value("item()", _STATIC).item(*args)
+        return self._value("item()", STATIC).item(*args)
 
     def tolist(self) -> Any:
-        return self._value("tolist()", _STATIC).tolist()
+        return self._value("tolist()", STATIC).tolist()
 
     def tobytes(self) -> bytes:
-        return bytes(self._value("tobytes()", _STATIC).tobytes())
+        return bytes(self._value("tobytes()", STATIC).tobytes())
 
     def numpy(self) -> np.ndarray:
         """The elements as a read-only ndarray over the same memory."""
@@ -309,7 +308,7 @@ class Array(_native.ArrayBase):
         return _sharing.fresh(self)
 
     def __reduce__(self) -> Any:
-        return (array, (np.array(self._value("pickling", _STATIC)),))
+        return (array, (np.array(self._value("pickling", STATIC)),))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or not hasattr(np.ndarray, name):
@@ -464,6 +463,14 @@ class Array(_native.ArrayBase):
         return contractions.dot(self, b)
 
 
+def _name_methods() -> None:
+    """Errors inside the methods of ndarray name them."""
+    for name, member in list(vars(Array).items()):
+        if not name.startswith("_") and isinstance(member, FunctionType):
+            setattr(Array, name, naming(name)(member))
+
+
+_name_methods()
 _native.set_array_class(Array)
 
 
@@ -482,13 +489,13 @@ def array(values: Any, dtype: Any = None) -> Array:
 def constant(values: Any, dtype: Any = None) -> Array:
     """An Array that is part of the program of every jitted function that uses it: a copy of `values`, frozen.
 
-    Arrays that a jitted function captures (from a closure, a global, a default) are such constants already. This makes
-    one of what is passed: as an argument, inside a list or dict of parameters, or as an attribute of the instance of a
-    jitted method. The program is compiled for this very object: what depends on constants only is computed while
+    Arrays that a jitted function captures (from a closure, a global, a default) are such constants already, but looked
+    at in every call, since they may change; this one cannot. It also makes a constant of what is passed: as an
+    argument, inside a list or dict of parameters, or as an attribute of the instance of a jitted method. The program is compiled for this very object: what depends on constants only is computed while
     compiling, and the weights of matrix products are packed once. Another constant needs another program, so this is
     for what stays, such as weights in inference.
     """
     made = array(values, dtype)
     if made._traced:
-        _unknown(made, "tk.constant", "make the constant outside, and pass it to the jitted function")
+        unknown(made, "tk.constant", "make the constant outside, and pass it to the jitted function")
     return made._as_constant()

@@ -6,7 +6,10 @@ line; `where` holds it as (file, line, function), or is None when no line is kno
 
 from __future__ import annotations
 
-from typing import NoReturn
+import functools
+import re
+from collections.abc import Callable
+from typing import Any, NoReturn, TypeVar
 
 from . import _native
 
@@ -29,6 +32,7 @@ class Error(Exception):
     """Base of everything Tokamak raises."""
 
     where: Where | None = None
+    argument: str = ""  # the argument that is the cause, where that is known
 
 
 class UserError(Error):
@@ -84,6 +88,52 @@ def from_native(kind: str, message: str, file: str, line: int, function: str) ->
 def fail(kind: type[Error], message: str) -> NoReturn:
     """Raises `kind` located at the user's line."""
     raise make(kind, message, user_line()) from None
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_DOES_NOT_FIT = re.compile(r"^(?:\w+\.)*\w+\(\) (?=got |takes |missing )")
+_NAMES_ELSEWHERE = {"dim": "axis", "dims": "axes", "keepdim": "keepdims"}
+
+
+def add_name(error: Error, name: str) -> None:
+    """Says first which function it was that the user called, unless the text does."""
+    text = str(error.args[0]) if error.args else ""
+    bare = name.rpartition(".")[2]
+    if not text.startswith((f"{name}", f"{bare}:", f"{bare} ", f"{bare}(", "np.", "tk.")):
+        error.args = (f"{name}: {text}",)
+        if hasattr(error, "_msg"):  # NumPy's AxisError keeps its text there
+            error._msg = error.args[0]
+
+
+def explain_call(error: TypeError, name: str) -> None:
+    """Raises what tells of arguments that a function does not have, with the name that the user called it by."""
+    fits = _DOES_NOT_FIT.match(str(error))
+    if fits is None:
+        return
+    rest = str(error)[fits.end() :]
+    hint = "".join(f"; NumPy calls it {new}" for old, new in _NAMES_ELSEWHERE.items() if repr(old) in rest)
+    fail(UserTypeError, f"{name}() {rest}{hint}")
+
+
+def naming(name: str) -> Callable[[F], F]:
+    """Errors inside the function name it."""
+
+    def decorate(function: F) -> F:
+        @functools.wraps(function)
+        def named(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return function(*args, **kwargs)
+            except Error as error:
+                add_name(error, name)
+                raise
+            except TypeError as error:
+                explain_call(error, name)
+                raise
+
+        return named  # type: ignore[return-value]
+
+    return decorate
 
 
 def unsupported(what: str, instead: str) -> NoReturn:

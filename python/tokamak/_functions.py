@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from . import _dtypes
+from ._errors import naming
 from ._jit import jit
 from ._native import ArrayBase
 from ._numpy import elementwise, reductions
@@ -40,6 +41,7 @@ def _compiled(*static: str) -> Callable[[Function], Function]:
         function.__name__ = function.__name__.lstrip("_")  # graphs and errors show it
         program = jit(function, static_argnames=static)
 
+        @naming(function.__name__)
         @functools.wraps(function)
         def either(*args: Any, **kwargs: Any) -> Any:
             if any(isinstance(value, ArrayBase) for value in (*args, *kwargs.values())):

@@ -112,7 +112,14 @@ def reshape(x: Array, shape: Sequence[int]) -> Array:
     def put_back(parent: Array, new: Array) -> Array:
         return apply("reshape", new, shape=list(parent.shape))
 
-    return _sharing.view(x, forward(x), lambda: _sharing.reshaped_strides(x, wanted), forward, put_back)
+    return _sharing.view(
+        x,
+        forward(x),
+        lambda: _sharing.reshaped_strides(x, wanted),
+        forward,
+        put_back,
+        lambda memory: memory.reshape(wanted),
+    )
 
 
 def broadcast(x: Array, shape: Sequence[int]) -> Array:
@@ -127,7 +134,9 @@ def broadcast(x: Array, shape: Sequence[int]) -> Array:
         own = [0 if n == 1 else stride for n, stride in zip(x.shape, _sharing.strides_of(x), strict=True)]
         return [0] * (len(wanted) - x.ndim) + own
 
-    return _sharing.view(x, forward(x), strides, forward, None)
+    return _sharing.view(
+        x, forward(x), strides, forward, None, lambda memory: np.broadcast_to(memory, wanted)
+    )
 
 
 def transpose(x: Array, permutation: Sequence[int]) -> Array:
@@ -143,7 +152,12 @@ def transpose(x: Array, permutation: Sequence[int]) -> Array:
         return apply("transpose", new, permutation=inverse)
 
     return _sharing.view(
-        x, forward(x), lambda: [_sharing.strides_of(x)[axis] for axis in order], forward, put_back
+        x,
+        forward(x),
+        lambda: [_sharing.strides_of(x)[axis] for axis in order],
+        forward,
+        put_back,
+        lambda memory: memory.transpose(order),
     )
 
 
@@ -164,6 +178,7 @@ def reverse(x: Array, axes: Sequence[int]) -> Array:
         lambda: [-s if axis in turned else s for axis, s in enumerate(_sharing.strides_of(x))],
         forward,
         put_back,
+        lambda memory: np.flip(memory, tuple(turned)),
     )
 
 
@@ -184,6 +199,7 @@ def slice_(x: Array, starts: Sequence[int], limits: Sequence[int], steps: Sequen
         lambda: [s * step for s, step in zip(_sharing.strides_of(x), by, strict=True)],
         forward,
         put_back,
+        lambda memory: memory[tuple(map(slice, first, last, by))],
     )
 
 

@@ -55,7 +55,7 @@ class Root:
 class Place:
     """Where in the memory an Array lies: all of it, or what a primitive makes of its parent."""
 
-    __slots__ = ("forward", "parent", "put_back", "root", "strides", "writeable")
+    __slots__ = ("forward", "on_memory", "parent", "put_back", "root", "strides", "writeable")
 
     def __init__(
         self,
@@ -69,6 +69,7 @@ class Place:
         self.strides = strides  # in elements, as NumPy would have them
         self.parent = parent
         self.forward = forward
+        self.on_memory: Change | None = None  # what NumPy does to the parent's memory to get this
         self.put_back = put_back  # (value of the parent, new value of this) -> new value of the parent
         self.writeable: bool = parent is None or parent.writeable
 
@@ -156,8 +157,10 @@ def view(
     strides: Callable[[], Sequence[int] | None],
     forward: Change,
     put_back: Callable[[Any, Any], Any] | None,
+    on_memory: Change | None = None,
 ) -> Array:
-    """Notes that `made`, which is forward(x), shares the memory of x, if it is for that that it was made."""
+    """Notes that `made`, which is forward(x), shares the memory of x, if it is for that that it was made. `on_memory` makes the
+    same view of an ndarray."""
     if not _viewing.on:
         return made
     known = strides()
@@ -165,6 +168,7 @@ def view(
         return made
     parent = _place_of(x)
     place = Place(parent.root, tuple(known), parent, forward, put_back)
+    place.on_memory = on_memory
     if put_back is None:
         place.writeable = False
     _settle(made, place)
@@ -208,6 +212,20 @@ def give_memory(x: Array, strides: Sequence[int]) -> None:
 def was_written(x: Array) -> bool:
     place = getattr(x, "_place", None)
     return place is not None and place.root.writes > 0
+
+
+def steps_between(whole: Array, part: Array) -> list[Change] | None:
+    """How NumPy gets from an argument to a view of it; None when it is no view of that, or nobody knows how."""
+    top, place = getattr(whole, "_place", None), getattr(part, "_place", None)
+    if top is None or place is None or place.root is not top.root:
+        return None
+    steps: list[Change] = []
+    while place.parent is not None:
+        if place.on_memory is None:
+            return None
+        steps.append(place.on_memory)
+        place = place.parent
+    return steps[::-1]
 
 
 def write(x: Array, value: Any, what: str) -> None:

@@ -149,10 +149,7 @@ def test_questions(rng):
     agree(lambda x: np.triu_indices_from(x, 1), x)
     agree(lambda x: np.diag_indices_from(x), x)
     agree(lambda x: np.apply_over_axes(np.sum, x, [0, 1]), x, rounded=True)
-    found = []
-    tk.jit(
-        lambda x: found.extend([np.common_type(x), np.can_cast(x, np.float64), np.min_scalar_type(x)]) or x
-    )(x)
+    found = tk.jit(lambda x: [np.common_type(x), np.can_cast(x, np.float64), np.min_scalar_type(x)])(x)
     assert found == [np.common_type(x), np.can_cast(x.dtype, np.float64), np.min_scalar_type(x)]
 
 

@@ -2,6 +2,7 @@
 
 import functools
 import gc
+import itertools
 import pickle
 import subprocess
 import sys
@@ -156,9 +157,9 @@ def test_methods():
             return x * self.w
 
         @tk.jit
-        def broken(self, x):
+        def replace(self, x):
             self.w = x
-            return x
+            return x + 1
 
     x = np.arange(3.0)
     model = Model(np.full(3, 2.0))
@@ -168,9 +169,8 @@ def test_methods():
     model.w += 1
     assert_same(model.forward(x), x * 6)
     assert Model.forward.cache_info().programs == 1
-    with pytest.raises(tk.UserError, match=r"self\.w"):
-        model.broken(x)
-    assert model.w[0] == 6
+    assert_same(model.replace(x), x + 1)
+    assert model.w is x
 
 
 def test_nested_jit():
@@ -240,8 +240,6 @@ def test_other_array_types():
         f(x.astype(">f8"))
     with pytest.raises(TypeError, match="complex128"):
         f(x.astype(complex))
-    with pytest.raises(TypeError, match=r"argument x is a str.*static_argnums"):
-        f("abc")
     assert_same(f(x.astype(np.longlong)), x.astype(np.longlong) + 1)
 
 
@@ -263,17 +261,16 @@ def test_bfloat16():
 
 
 def test_threads_compile_once_and_agree():
-    calls = []
+    calls = itertools.count()
 
     def function(x):
-        calls.append(threading.get_ident())
+        next(calls)
         time.sleep(0.02)
         return np.exp(x).sum() * x
 
     f = tk.jit(function)
     x = np.linspace(0, 1, 10_000)
     want = f.__wrapped__(x)
-    calls.clear()
     results, start = [None] * 8, threading.Barrier(8)
 
     def work(i):
@@ -286,7 +283,7 @@ def test_threads_compile_once_and_agree():
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(calls) == 1
+    assert next(calls) == 2  # once for `want`, once to trace
     for result in results:
         np.testing.assert_allclose(result, want, rtol=1e-12)
         assert_same(result, results[0])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes, _sharing
-from .._errors import UserTypeError, fail, unsupported
+from .._errors import Error, UserTypeError, add_name, fail, unsupported
 from .._native import ArrayBase
 from .._ops import as_array, broadcast, broadcast_shapes, convert, full, select
 from .._registry import EAGER_ONLY, TABLE, name_of, remedy_for
@@ -112,6 +112,9 @@ def array_function(function: Callable[..., Any], args: tuple[Any, ...], kwargs: 
     outs = _outs(name_of(function), kwargs.pop("out", None))
     try:
         result = implementation(*args, **kwargs)
+    except Error as error:
+        add_name(error, name_of(function))
+        raise
     except TypeError as error:
         if (
             error.__traceback__ is not None and error.__traceback__.tb_next is None

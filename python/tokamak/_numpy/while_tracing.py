@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import dis
 import functools
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -132,5 +133,21 @@ def recording() -> Iterator[None]:
         with _lock:
             _traces -= 1
             if _traces == 0:
-                while _replaced_now:
-                    setattr(*_replaced_now.pop())
+                _put_back()
+
+
+def _put_back() -> None:
+    while _replaced_now:
+        setattr(*_replaced_now.pop())
+
+
+def _forget_other_threads() -> None:
+    """In the child of a fork: threads that traced are not there any more."""
+    global _lock, _traces
+    _lock = threading.Lock()
+    if not _native.is_tracing():
+        _traces = 0
+        _put_back()
+
+
+os.register_at_fork(after_in_child=_forget_other_threads)

@@ -1,0 +1,76 @@
+#pragma once
+
+#include "numpy_api.h"
+
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+namespace tokamak::python {
+
+namespace nb = nanobind;
+
+/// What a traced function took from outside its arguments: places, and what was there.
+///
+/// A program is what the function does as long as all of them hold. They are looked at in every call, so that
+/// they are few machine instructions each, and run no Python code. Values are the same when they are the same
+/// object, or equal numbers or text.
+class Guards {
+ public:
+  // Each notes what is at a place now, and gives the number of the guard.
+  size_t item(const nb::dict& owner, const nb::object& key);            ///< a global, an attribute
+  size_t cell(const nb::object& cell);                                  ///< a variable of a closure
+  size_t attribute(const nb::object& type, const nb::str& name);        ///< of a class or its bases
+  size_t slot(const nb::object& object, const nb::object& descriptor);  ///< of an instance with __slots__
+  size_t contents(const nb::object& container);                         ///< of a list, dict, set or deque
+  size_t memory(const nb::object& array);  ///< the elements of an array, or other bytes
+
+  /// The number of the first that does not hold; -1 when all do.
+  int64_t broken() const noexcept;
+  size_t size() const { return guards_.size(); }
+  /// Of the arrays that are kept alive.
+  size_t bytes() const;
+  /// Whether some array that the function took from elsewhere has bytes in [first, last).
+  bool touches(const char* first, const char* last) const;
+
+  int traverse(visitproc visit, void* arg) const;
+  void clear();
+
+  struct Item {
+    nb::object owner, key, value;
+  };
+  struct Cell {
+    nb::object cell, value;
+  };
+  struct Attribute {
+    nb::object type, name, value;
+  };
+  struct Slot {
+    nb::object object, descriptor, value;
+  };
+  struct Contents {
+    nb::object container;
+    std::vector<nb::object> parts;  ///< items; keys and values in turn; a copy of a set
+  };
+  struct Memory {
+    nb::object array;
+    uint64_t hash;
+    bool frozen;  ///< nobody can write to it: not looked at again while this is so
+  };
+  using Guard = std::variant<Item, Cell, Attribute, Slot, Contents, Memory>;
+
+ private:
+  template <class G>
+  size_t add(G guard) {
+    guards_.emplace_back(std::move(guard));
+    return guards_.size() - 1;
+  }
+
+  std::vector<Guard> guards_;
+};
+
+void bind_guards(nb::module_& module);
+
+}  // namespace tokamak::python

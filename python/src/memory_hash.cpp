@@ -1,0 +1,137 @@
+#include "memory_hash.h"
+
+#include <llvm/Support/xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "array.h"
+#include "trace/array_impl.h"
+
+namespace tokamak::python {
+namespace {
+
+constexpr size_t kMostGathered = 4096;
+
+uint64_t hash_block(const char* data, size_t bytes, uint64_t seed) {
+  const uint64_t hash = llvm::xxh3_64bits(llvm::ArrayRef(reinterpret_cast<const uint8_t*>(data), bytes));
+  return (seed ^ hash) * 0x9E3779B97F4A7C15 + bytes;
+}
+
+/// An axis of what is hashed: how often, and how far apart in bytes.
+struct Axis {
+  int64_t count;
+  int64_t stride;
+};
+
+/// The axes, outermost first. What is the same all along an axis is looked at once, and axes whose elements
+/// follow each other are one.
+std::vector<Axis> axes_of(std::span<const int64_t> shape, std::span<const int64_t> strides) {
+  std::vector<Axis> axes;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 0) return {{0, 0}};
+    if (shape[i] == 1 || strides[i] == 0) continue;
+    if (!axes.empty() && axes.back().stride == shape[i] * strides[i]) {
+      axes.back() = {axes.back().count * shape[i], strides[i]};
+    } else {
+      axes.push_back({shape[i], strides[i]});
+    }
+  }
+  return axes;
+}
+
+uint64_t hash_axis(const char* data, Axis axis, size_t item, uint64_t seed) {
+  if (axis.stride == static_cast<int64_t>(item)) {
+    return hash_block(data, static_cast<size_t>(axis.count) * item, seed);
+  }
+  char gathered[kMostGathered];
+  const auto per_block = static_cast<int64_t>(sizeof(gathered) / item);
+  for (int64_t first = 0; first < axis.count; first += per_block) {
+    const int64_t last = std::min(first + per_block, axis.count);
+    for (int64_t i = first; i < last; ++i) {
+      std::memcpy(gathered + static_cast<size_t>(i - first) * item, data + i * axis.stride, item);
+    }
+    seed = hash_block(gathered, static_cast<size_t>(last - first) * item, seed);
+  }
+  return seed;
+}
+
+uint64_t hash_axes(const char* data, std::span<const Axis> axes, size_t item, uint64_t seed) {
+  if (axes.empty()) return hash_block(data, item, seed);
+  if (axes.size() == 1) return hash_axis(data, axes[0], item, seed);
+  for (int64_t i = 0; i < axes[0].count; ++i) {
+    seed = hash_axes(data + i * axes[0].stride, axes.subspan(1), item, seed);
+  }
+  return seed;
+}
+
+uint64_t hash_form(std::span<const int64_t> shape, uint64_t seed) {
+  return hash_block(reinterpret_cast<const char*>(shape.data()), shape.size_bytes(), seed);
+}
+
+uint64_t hash_ndarray(PyArrayObject* array) {
+  const auto rank = static_cast<size_t>(PyArray_NDIM(array));
+  const std::span shape(reinterpret_cast<const int64_t*>(PyArray_DIMS(array)), rank);
+  const std::span strides(reinterpret_cast<const int64_t*>(PyArray_STRIDES(array)), rank);
+  const char* data = PyArray_BYTES(array);
+  const auto item = static_cast<size_t>(PyArray_ITEMSIZE(array));
+  const uint64_t seed = hash_form(shape, static_cast<uint64_t>(PyArray_DESCR(array)->type_num));
+  if (PyArray_IS_C_CONTIGUOUS(array) || PyArray_IS_F_CONTIGUOUS(array)) {
+    return hash_block(data, static_cast<size_t>(PyArray_NBYTES(array)), seed);
+  }
+  if (item == 0 || item > kMostGathered) return seed;
+  return hash_axes(data, axes_of(shape, strides), item, seed);
+}
+
+uint64_t hash_array(const PythonArray& held) {
+  if (held.array.is_traced() || held.array.impl().is_donated()) return 0;
+  const tokamak::Memory& memory = memory_of(held.array, "a captured array", std::source_location::current());
+  const TensorType& type = held.array.type();
+  const uint64_t seed = hash_form(type.shape, static_cast<uint64_t>(type.dtype));
+  return hash_axes(reinterpret_cast<const char*>(memory.data), axes_of(type.shape, memory.strides),
+                   size_of(type.dtype), seed);
+}
+
+uint64_t hash_buffer(PyObject* object) {
+  Py_buffer view;
+  if (PyObject_GetBuffer(object, &view, PyBUF_SIMPLE) < 0) {
+    PyErr_Clear();
+    return 0;
+  }
+  const uint64_t hash = hash_block(static_cast<const char*>(view.buf), static_cast<size_t>(view.len), 0);
+  PyBuffer_Release(&view);
+  return hash;
+}
+
+}  // namespace
+
+uint64_t hash_memory(PyObject* object) {
+  if (PyArray_Check(object)) return hash_ndarray(reinterpret_cast<PyArrayObject*>(object));
+  if (const PythonArray* array = as_python_array(object)) return hash_array(*array);
+  return hash_buffer(object);
+}
+
+std::pair<const char*, const char*> extent_of(PyArrayObject* array) {
+  const char* low = PyArray_BYTES(array);
+  const char* high = low + PyArray_ITEMSIZE(array);
+  for (int axis = 0; axis < PyArray_NDIM(array); ++axis) {
+    if (PyArray_DIM(array, axis) == 0) return {low, low};
+    const int64_t reach = PyArray_STRIDE(array, axis) * (PyArray_DIM(array, axis) - 1);
+    (reach < 0 ? low : high) += reach;
+  }
+  return {low, high};
+}
+
+bool is_frozen(PyObject* object) {
+  if (const PythonArray* array = as_python_array(object)) return array->is_constant;
+  if (!PyArray_Check(object)) return false;
+  for (PyObject* at = object; at != nullptr && PyArray_Check(at);
+       at = PyArray_BASE(reinterpret_cast<PyArrayObject*>(at))) {
+    if (PyArray_ISWRITEABLE(reinterpret_cast<PyArrayObject*>(at))) return false;
+  }
+  return true;
+}
+
+}  // namespace tokamak::python

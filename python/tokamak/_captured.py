@@ -1,0 +1,357 @@
+"""What a traced function takes from outside its arguments: globals, closures, defaults, attributes, and what those hold.
+
+A program computes with what was there when the function was traced. So that it never computes with what is no longer
+there, everything that the function's code can reach by name is noted as a guard, and looked at in every call (`_native.Guards`,
+which runs no Python code). Where one does not hold, the function is traced anew.
+
+Reached are: the globals that the code names, its closure and its defaults; the functions, classes, instances and modules among
+them, and what their code names in turn; of instances, classes and modules the attributes that any of that code names; the
+contents of lists, dicts, sets and tuples; the elements of arrays. Code that belongs to Python, NumPy or an installed
+package is not looked into, unless the jitted function is part of that package.
+"""
+
+from __future__ import annotations
+
+import builtins
+import enum
+import functools
+import os
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    EllipsisType,
+    FunctionType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+    NoneType,
+    NotImplementedType,
+    SimpleNamespace,
+)
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import _native
+
+_ATOMS = frozenset(
+    (
+        *(bool, int, float, complex, str, bytes, range, slice),
+        *(BuiltinFunctionType, EllipsisType, NoneType, NotImplementedType, np.ufunc),
+    )
+)
+_STANDARD_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+_INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+_LIBRARIES = ("builtins", "numpy", "scipy", "tokamak")
+
+
+class _Names(NamedTuple):
+    """The names that a piece of code reads, the functions inside it included."""
+
+    read: frozenset[str]  # as global variables
+    imported: frozenset[str]
+    all: frozenset[str]  # attributes among them
+
+
+def _opcode(name: str) -> int:
+    import opcode
+
+    return opcode.opmap.get(name, -1)
+
+
+_EXTENDED, _LOAD_GLOBAL, _LOAD_NAME, _IMPORT = map(
+    _opcode, ("EXTENDED_ARG", "LOAD_GLOBAL", "LOAD_NAME", "IMPORT_NAME")
+)
+_GLOBAL_SHIFT = 1 if sys.version_info >= (3, 11) else 0  # the lowest bit says something else there
+
+
+@functools.lru_cache(maxsize=4096)
+def _names_in(code: CodeType) -> _Names:
+    read, imported = set(), set()
+    raw, extended = code.co_code, 0
+    for i in range(0, len(raw), 2):
+        operation, argument = raw[i], raw[i + 1] | extended
+        extended = argument << 8 if operation == _EXTENDED else 0
+        if operation == _LOAD_GLOBAL:
+            read.add(code.co_names[argument >> _GLOBAL_SHIFT])
+        elif operation == _LOAD_NAME:
+            read.add(code.co_names[argument])
+        elif operation == _IMPORT:
+            imported.add(code.co_names[argument])
+    every = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, str):  # getattr(x, "name")
+            every.add(constant)
+        elif isinstance(constant, CodeType):
+            inner = _names_in(constant)
+            read |= inner.read
+            imported |= inner.imported
+            every |= inner.all
+    return _Names(frozenset(read), frozenset(imported), frozenset(every))
+
+
+@functools.lru_cache(maxsize=4096)
+def is_library(module: str | None) -> bool:
+    """Whether a module is part of Python, NumPy or an installed package."""
+    if module is None or module == "__main__":
+        return False
+    if module.partition(".")[0] in _LIBRARIES:
+        return True
+    loaded = sys.modules.get(module)
+    if loaded is None:
+        return False
+    file = getattr(loaded, "__file__", None)
+    if file is None:
+        return module in sys.builtin_module_names or module in sys.stdlib_module_names
+    file = os.path.abspath(file)
+    return file.startswith(_STANDARD_LIBRARY) or any(part in file for part in _INSTALLED)
+
+
+def is_plain_object(value: Any) -> bool:
+    """An instance of a class of the user's, which is no more than its attributes."""
+    kind = type(value)
+    return kind is SimpleNamespace or (
+        (hasattr(value, "__dict__") or hasattr(kind, "__slots__"))
+        and not is_library(kind.__module__)
+        and not isinstance(value, (type, FunctionType, ModuleType, enum.Enum, BaseException))
+    )
+
+
+class Captured:
+    """Guards, and a name for each."""
+
+    def __init__(self) -> None:
+        self.guards = _native.Guards()
+        self.names: list[str] = []
+        self.generators: list[Any] = []  # of random numbers
+        self.is_traced = False  # whether there are values that another trace is computing
+        self._owners: set[int] = set()  # of memory that is guarded
+
+    def add(self, kind: str, place: tuple[Any, ...], name: str) -> None:
+        if kind == "memory":
+            self._owners.add(id(owner_of(place[0])))
+        getattr(self.guards, kind)(*place)
+        self.names.append(name)
+
+    def add_owners(self, references: Iterable[Callable[[], Any]]) -> None:
+        """Guards the memory that became part of the program and still has other owners, however the function got at it."""
+        for reference in references:
+            owner = reference()
+            if owner is not None and id(owner) not in self._owners:
+                self.add("memory", (owner,), f"an array of {owner.dtype}{list(owner.shape)}")
+
+    def changed(self) -> str | None:
+        """The name of something that is not what it was; None when everything is."""
+        broken = self.guards.broken()
+        return None if broken < 0 else self.names[broken]
+
+
+def owner_of(array: Any) -> Any:
+    while isinstance(array, np.ndarray) and isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def captured_by(roots: list[tuple[str, Any]], home: str | None) -> Captured:
+    """What is reached from the roots, which are (name, value). `home` is the module of the jitted function."""
+    package = None if home is None else home.partition(".")[0]
+    known: frozenset[str] = frozenset()
+    while True:  # until no more code is reached: attributes that it names may be anywhere
+        walk = _Walk(known, package)
+        for name, value in roots:
+            walk.visit(value, name)
+        if walk.named <= known:
+            return walk.finish()
+        known |= walk.named
+
+
+class _Walk:
+    def __init__(self, attributes: frozenset[str], package: str | None) -> None:
+        self.attributes = attributes
+        self.package = package
+        self.named: set[str] = set()
+        self.seen: dict[int, Any] = {}
+        self.places: dict[tuple[Any, ...], tuple[str, tuple[Any, ...], str]] = {}
+        self.generators: list[Any] = []
+        self.is_traced = False
+
+    def finish(self) -> Captured:
+        captured = Captured()
+        for kind, place, name in self.places.values():
+            captured.add(kind, place, name)
+        captured.generators = self.generators
+        captured.is_traced = self.is_traced
+        return captured
+
+    def note(self, kind: str, name: str, *place: Any) -> None:
+        key = (kind, *(part if isinstance(part, str) else id(part) for part in place))
+        self.places.setdefault(key, (kind, place, name))
+
+    def is_library(self, module: Any) -> bool:
+        if not isinstance(module, str):
+            return False
+        return is_library(module) and (
+            module.partition(".")[0] != self.package or module.partition(".")[0] in _LIBRARIES
+        )
+
+    # -- One value
+
+    def visit(self, value: Any, name: str) -> None:
+        kind = type(value)
+        if kind in _ATOMS or id(value) in self.seen or isinstance(value, (np.generic, np.dtype, enum.Enum)):
+            return
+        self.seen[id(value)] = value
+        if isinstance(value, (np.ndarray, _native.ArrayBase, bytearray)) or kind.__module__ == "array":
+            self.is_traced = self.is_traced or getattr(value, "_traced", False)
+            self.note("memory", name, value)
+        elif isinstance(value, (tuple, frozenset)):
+            for i, item in enumerate(value):
+                self.visit(item, f"{name}[{i}]")
+        elif isinstance(value, (list, set, dict, deque)):
+            self.visit_container(value, name)
+        elif kind in _KINDS:
+            _KINDS[kind](self, value, name)
+        elif isinstance(value, ModuleType):
+            self.visit_module(value, name)
+        elif isinstance(value, type):
+            self.visit_class(value, name)
+        else:
+            self.visit_instance(value, name)
+
+    def visit_container(self, value: Any, name: str) -> None:
+        self.note("contents", name, value)
+        if isinstance(value, dict):
+            for key, item in value.items():
+                self.visit(item, f"{name}[{key!r}]")
+        else:
+            for i, item in enumerate(value):
+                self.visit(item, f"{name}[{i}]")
+        if not self.is_library(type(value).__module__):
+            self.visit_instance(value, name)
+
+    def visit_function(self, value: FunctionType, name: str) -> None:
+        if self.is_library(value.__globals__.get("__name__")):
+            self.visit_wrapped(value, name)
+            return
+        code = value.__code__
+        names = _names_in(code)
+        self.named |= names.all
+        for variable, cell in zip(code.co_freevars, value.__closure__ or (), strict=True):
+            self.note("cell", variable, cell)
+            try:
+                self.visit(cell.cell_contents, variable)
+            except ValueError:  # not filled yet
+                continue
+        for i, default in enumerate(value.__defaults__ or ()):
+            self.visit(default, f"default {i} of {value.__name__}")
+        for key, default in (value.__kwdefaults__ or {}).items():
+            self.visit(default, f"{key} of {value.__name__}")
+        self.visit_items(value.__globals__, names.read, "")
+        for key in names.read - value.__globals__.keys():
+            if not hasattr(builtins, key):
+                self.note("item", key, value.__globals__, key)
+        for module in names.imported:
+            if module in sys.modules:
+                self.visit(sys.modules[module], module)
+        if vars(value):
+            self.visit_items(vars(value), self.attributes, f"{name}.")
+
+    def visit_wrapped(self, value: Any, name: str) -> None:
+        """A function of the user's inside one of a library, which a decorator made."""
+        for cell in getattr(value, "__closure__", None) or ():
+            try:
+                if callable(cell.cell_contents):
+                    self.visit(cell.cell_contents, name)
+            except ValueError:  # not filled yet
+                continue
+        self.visit(getattr(value, "__wrapped__", None), name)
+
+    def visit_items(self, items: dict[str, Any], names: Iterable[str], prefix: str) -> None:
+        for name in sorted(names):
+            if name not in items:
+                continue
+            value = items[name]
+            if isinstance(value, ModuleType) and self.is_library(value.__name__):
+                continue
+            self.note("item", prefix + name, items, name)
+            self.visit(value, prefix + name)
+
+    def visit_module(self, value: ModuleType, name: str) -> None:
+        if not self.is_library(value.__name__):
+            self.visit_items(vars(value), self.attributes & vars(value).keys(), f"{name}.")
+
+    def visit_class(self, value: type, name: str) -> None:
+        for base in value.__mro__:
+            if self.is_library(base.__module__):
+                continue
+            for key, member in vars(base).items():
+                if key in self.attributes and not isinstance(member, MemberDescriptorType):
+                    self.note("attribute", f"{name}.{key}", value, key)
+                    self.visit(member, f"{name}.{key}")
+                elif key.startswith("__") and isinstance(member, FunctionType):
+                    self.visit(member, f"{name}.{key}")
+
+    def visit_instance(self, value: Any, name: str) -> None:
+        kind = type(value)
+        if kind.__module__.partition(".")[0] == "numpy":
+            if hasattr(value, "bit_generator") or hasattr(value, "_bit_generator"):
+                self.generators.append(value)
+            return
+        if kind.__module__ == "random" and hasattr(value, "getstate"):
+            self.generators.append(value)
+            return
+        held = getattr(value, "__dict__", None)
+        if type(held) is dict:
+            self.visit_items(held, self.attributes & held.keys(), f"{name}.")
+        if self.is_library(kind.__module__):
+            self.visit_wrapped(value, name)
+            return
+        for base in kind.__mro__:
+            for key, member in vars(base).items():
+                if key not in self.attributes:
+                    continue
+                if isinstance(member, MemberDescriptorType):
+                    self.visit_slot(value, member, f"{name}.{key}")
+                elif type(held) is dict and key not in held and not callable(member):
+                    self.note("item", f"{name}.{key}", held, key)  # would hide that of the class
+        self.visit(kind, kind.__name__)
+
+    def visit_slot(self, value: Any, member: MemberDescriptorType, name: str) -> None:
+        self.note("slot", name, value, member)
+        try:
+            self.visit(member.__get__(value), name)
+        except AttributeError:  # not set
+            return
+
+
+def _visit_method(walk: _Walk, value: Any, name: str) -> None:
+    walk.visit(value.__self__, "self")
+    walk.visit(value.__func__, name)
+
+
+def _visit_partial(walk: _Walk, value: functools.partial[Any], name: str) -> None:
+    walk.visit(value.func, name)
+    walk.visit(value.args, f"{name}'s arguments")
+    for key, item in value.keywords.items():
+        walk.visit(item, f"{key} of {name}")
+
+
+def _visit_wrapper(attribute: str) -> Callable[[_Walk, Any, str], None]:
+    return lambda walk, value, name: walk.visit(getattr(value, attribute), name)
+
+
+_KINDS: dict[type, Callable[[_Walk, Any, str], None]] = {
+    FunctionType: _Walk.visit_function,
+    MethodType: _visit_method,
+    functools.partial: _visit_partial,
+    staticmethod: _visit_wrapper("__func__"),
+    classmethod: _visit_wrapper("__func__"),
+    property: _visit_wrapper("fget"),
+    functools.cached_property: _visit_wrapper("func"),
+    functools.partialmethod: _visit_wrapper("func"),
+    type(functools.lru_cache(_opcode)): _visit_wrapper("__wrapped__"),
+    _native.JitCallable: _visit_wrapper("__wrapped__"),
+}
