@@ -324,7 +324,7 @@ def _signature_of(ufunc: np.ufunc, dtype: Any, signature: Any) -> tuple[DType | 
 
 
 def rule_of(ufunc: np.ufunc) -> Rule:
-    rule = TABLE.get(ufunc)
+    rule: Rule | None = TABLE.get(ufunc)
     if rule is None:
         unsupported(name_of(ufunc), remedy_for(ufunc))
     return rule
