@@ -224,6 +224,15 @@ def with_slice(x: Array, new: Array, starts: Sequence[int], steps: Sequence[int]
     return select(functools.reduce(lambda a, b: apply("bit_and", a, b), inside), spread, x)
 
 
+def against_diagonal(op: str, shape: Sequence[int], k: int) -> Array:
+    """Where `column op row + k` holds in a matrix: "eq" on the k-th diagonal, "le" up to it, "ge" from it on."""
+    rows, columns = shape
+    k = max(min(k, columns), -rows)  # beyond all diagonals is beyond all diagonals
+    dtype = _dtypes.INT32 if rows + columns < 1 << 31 else _dtypes.INT64
+    row = iota(shape, 0, dtype)
+    return apply(op, iota(shape, 1, dtype), apply("add", row, constant(k, dtype)) if k else row)
+
+
 def _between(shape: Sequence[int], axis: int, start: int, end: int, step: int) -> Array:
     """Where range(start, end, step) has the position along an axis."""
     dtype = _dtypes.INT32 if shape[axis] < 1 << 31 else _dtypes.INT64

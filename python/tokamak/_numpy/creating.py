@@ -13,7 +13,17 @@ import numpy as np
 
 from .. import _dtypes, _sharing
 from .._errors import UserValueError, fail, unsupported
-from .._ops import apply, as_array, broadcast, check_shape, constant, convert, full, iota, is_array, select
+from .._ops import (
+    against_diagonal,
+    as_array,
+    broadcast,
+    check_shape,
+    convert,
+    full,
+    iota,
+    is_array,
+    select,
+)
 from .._registry import implements
 from .elementwise import where
 from .joining import stack
@@ -84,8 +94,7 @@ def arange(*args: Any, dtype: Any = None, device: Any = None) -> Any:
 
 def _diagonal_of_ones(shape: list[int], k: int, op: str, dtype: Any) -> Any:
     check_shape(shape)
-    offset = apply("sub", iota(shape, 1, _dtypes.INT64), iota(shape, 0, _dtypes.INT64))
-    return convert(apply(op, offset, constant(k, _dtypes.INT64)), _dtypes.check(dtype))
+    return convert(against_diagonal(op, shape, k), _dtypes.check(dtype))
 
 
 @implements(np.eye)

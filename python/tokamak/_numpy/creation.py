@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import _dtypes
 from .._errors import UserTypeError, UserValueError, fail
-from .._ops import apply, as_array, broadcast, check_shape, constant, convert, iota, is_number
+from .._ops import against_diagonal, as_array, broadcast, check_shape, constant, convert, is_number
 from .._registry import implements
 from .._sharing import fresh
 from .shapes import shape_of
@@ -103,10 +103,7 @@ def _triangle(m: Any, k: int, upper: bool) -> Any:
     if x.ndim == 0:
         fail(UserTypeError, f"np.{'triu' if upper else 'tril'}: {x._type_text} has no axes")
     shape = list(x.shape[-2:]) if x.ndim >= 2 else [x.shape[0], x.shape[0]]
-    rows, columns = iota(shape, 0, _dtypes.INT64), iota(shape, 1, _dtypes.INT64)
-    offset = apply("sub", columns, rows)
-    inside = apply("ge" if upper else "le", offset, constant(k, _dtypes.INT64))
-    return select(inside, x, constant(0, x.dtype))
+    return select(against_diagonal("ge" if upper else "le", shape, k), x, constant(0, x.dtype))
 
 
 @implements(np.tril)

@@ -13,7 +13,17 @@ import numpy as np
 
 from .. import _dtypes, _sharing
 from .._errors import UserTypeError, UserValueError, fail, make, unsupported, user_line
-from .._ops import apply, broadcast, broadcast_shapes, constant, convert, iota, reshape, select, slice_axis
+from .._ops import (
+    against_diagonal,
+    apply,
+    broadcast,
+    broadcast_shapes,
+    constant,
+    convert,
+    reshape,
+    select,
+    slice_axis,
+)
 from .._registry import implements
 from .contractions import LinAlgError, matmul
 from .joining import concatenate, stack
@@ -82,8 +92,7 @@ def diag(v: Any, k: int = 0) -> Any:
     longer = apply("pad", x, constant(0, x.dtype), low=[0], high=[abs(k)], interior=[0])
     # The elements belong to the rows above the main diagonal, and to the columns below it.
     placed = reshape(longer, [extent, 1] if k >= 0 else [1, extent])
-    offset = apply("sub", iota([extent, extent], 1, _dtypes.INT64), iota([extent, extent], 0, _dtypes.INT64))
-    return select(apply("eq", offset, constant(k, _dtypes.INT64)), placed, constant(0, x.dtype))
+    return select(against_diagonal("eq", [extent, extent], k), placed, constant(0, x.dtype))
 
 
 @implements(np.diagflat)
@@ -174,8 +183,7 @@ def matrix_power(a: Any, n: int) -> Any:
         unsupported("np.linalg.matrix_power with a negative exponent", "invert the matrix outside")
     if exponent == 0:
         extent = x.shape[-1]
-        offset = iota([extent, extent], 0, _dtypes.INT64) - iota([extent, extent], 1, _dtypes.INT64)
-        return broadcast(convert(apply("eq", offset, constant(0, _dtypes.INT64)), x.dtype), x.shape)
+        return broadcast(convert(against_diagonal("eq", [extent, extent], 0), x.dtype), x.shape)
     if exponent == 3:
         return matmul(matmul(x, x), x)
     # The squares of squares whose exponents add up.
