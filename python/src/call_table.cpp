@@ -1,5 +1,8 @@
 #include "call_table.h"
 
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
+
 #include <algorithm>
 
 #include "block_owner.h"
@@ -66,7 +69,8 @@ void check_donated(const Entry& entry, const Leaf* leaves, size_t count) {
 /// An argument that is written to must be writeable, and no other may share its memory: what is read from
 /// that one would have to change on the way.
 void check_written(const Entry& entry, const Leaf* leaves, size_t count) {
-  for (int written : entry.written) {
+  for (const WrittenPart& part : entry.written) {
+    const int written = part.argument;
     const Leaf& leaf = leaves[written];
     if (!leaf.writeable && PyArray_Check(leaf.object)) {
       throw UserError("the function writes to an argument that is read-only", user_python_line(),
@@ -92,13 +96,40 @@ void check_written(const Entry& entry, const Leaf* leaves, size_t count) {
   }
 }
 
-/// Gives an argument its new elements. False with the Python error set.
-bool write_back(const Leaf& leaf, PyObject* made) {
-  if (PyArray_Check(leaf.object)) {
-    return PyArray_CopyInto(reinterpret_cast<PyArrayObject*>(leaf.object),
-                            reinterpret_cast<PyArrayObject*>(made)) == 0;
+/// The part as an ndarray over the memory of the argument, with the shape of `made`. Null with the Python
+/// error set.
+PyObject* view_of_part(const Leaf& leaf, const WrittenPart& part, PyArrayObject* made) {
+  auto* data = static_cast<char*>(const_cast<void*>(leaf.data));
+  for (size_t axis = 0; axis < part.starts.size(); ++axis) data += part.starts[axis] * leaf.strides[axis];
+  npy_intp strides[NPY_MAXDIMS] = {};
+  for (size_t axis = 0; axis < part.axes.size(); ++axis) {
+    const auto [along, step] = part.axes[axis];
+    strides[axis] = along < 0 ? 0 : step * leaf.strides[along];
   }
-  nb::module_::import_("tokamak._sharing").attr("write")(nb::handle(leaf.object), nb::handle(made), "jit");
+  PyArray_Descr* descr = PyArray_DESCR(reinterpret_cast<PyArrayObject*>(leaf.object));
+  Py_INCREF(descr);
+  return PyArray_NewFromDescr(&PyArray_Type, descr, PyArray_NDIM(made), PyArray_DIMS(made), strides, data,
+                              NPY_ARRAY_WRITEABLE, nullptr);
+}
+
+/// Gives a part of an argument its new elements. False with the Python error set.
+bool write_back(const Leaf& leaf, const WrittenPart& part, PyObject* made) {
+  auto* elements = reinterpret_cast<PyArrayObject*>(made);
+  if (PyArray_Check(leaf.object)) {
+    if (part.starts.empty())
+      return PyArray_CopyInto(reinterpret_cast<PyArrayObject*>(leaf.object), elements) == 0;
+    PyObject* view = view_of_part(leaf, part, elements);
+    if (view == nullptr) return false;
+    const bool done = PyArray_CopyInto(reinterpret_cast<PyArrayObject*>(view), elements) == 0;
+    Py_DECREF(view);
+    return done;
+  }
+  if (part.starts.empty()) {
+    nb::module_::import_("tokamak._sharing").attr("write")(nb::handle(leaf.object), nb::handle(made), "jit");
+  } else {
+    nb::module_::import_("tokamak._parts")
+        .attr("write_part")(nb::handle(leaf.object), part.starts, part.axes, nb::handle(made));
+  }
   return true;
 }
 
@@ -218,7 +249,8 @@ PyObject* run(Entry& entry, const Leaf* leaves, size_t count, bool as_arrays) {
   Some<PyObject*, 4> made(computed);
   for (size_t i = 0; i < results; ++i) {
     const TensorType& type = program.outputs[i];
-    const Leaf* target = i < computed ? nullptr : &leaves[entry.written[i - computed]];
+    const WrittenPart* part = i < computed ? nullptr : &entry.written[i - computed];
+    const Leaf* target = part == nullptr ? nullptr : &leaves[part->argument];
     const bool as_array = target == nullptr ? as_arrays : !PyArray_Check(target->object);
     PyObject* one = nullptr;
     if (as_array) {
@@ -230,7 +262,7 @@ PyObject* run(Entry& entry, const Leaf* leaves, size_t count, bool as_arrays) {
     }
     bool done = one != nullptr;
     if (done && target != nullptr) {
-      done = write_back(*target, one);
+      done = write_back(*target, *part, one);
       Py_DECREF(one);
     } else if (done) {
       made[i] = one;

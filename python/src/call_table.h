@@ -17,6 +17,15 @@ namespace tokamak::python {
 /// How results are put together. `other` calls Python.
 enum class OutputForm : uint8_t { one, tuple, list, other };
 
+/// A part of an argument that a function writes to: where its first element is, and for every axis of it the
+/// axis of the argument that it goes along, with its step; -1 for an axis of one element. Without starts it
+/// is all of the argument.
+struct WrittenPart {
+  int argument;
+  std::vector<int64_t> starts;
+  std::vector<std::pair<int, int64_t>> axes;
+};
+
 /// A program and what it was compiled for. Counted by hand: all that happens to the count happens under the
 /// GIL.
 struct Entry {
@@ -27,8 +36,8 @@ struct Entry {
   std::vector<PyArray_Descr*> output_descrs;  ///< borrowed: dtypes are never freed
   nb::object guards;                          ///< a Guards, or nothing: what the function took from elsewhere
   const Guards* checked = nullptr;            ///< what `guards` holds
-  /// Arguments that the function writes to; the last outputs are their new elements.
-  std::vector<int> written;
+  /// What the function writes to; the last outputs are the new elements.
+  std::vector<WrittenPart> written;
   /// For every result the argument that it is, -1 for one that is computed. Empty when all are computed.
   std::vector<int> taken;
   bool has_donated = false;

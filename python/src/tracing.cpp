@@ -1,5 +1,6 @@
 #include "tracing.h"
 
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -69,10 +70,13 @@ OutputForm form_named(const std::string& name) {
 
 Layout layout_of(const Leaf& leaf) { return leaf.dense ? Layout{} : Layout::of(leaf.type(), leaf.strides); }
 
+/// An argument, and the part of it that is written to: see WrittenPart.
+using Written = std::pair<int, std::pair<std::vector<int64_t>, std::vector<std::pair<int, int64_t>>>>;
+
 /// Compiles the graph for these arguments and adds the program to `table`; and to `hot` under the static
 /// values, when calls of this form can take the hot path.
 void compile_into(CallTable& table, CallTable* hot, const nb::list& objects, const Graph& graph, bool fuse,
-                  bool fast_math, const std::vector<int>& donated, const std::vector<int>& written,
+                  bool fast_math, const std::vector<int>& donated, const std::vector<Written>& written,
                   const std::vector<int>& taken, const std::string& form, const nb::object& build,
                   const std::vector<nb::object>& statics, const nb::object& guards) {
   Leaves leaves(objects);
@@ -100,7 +104,7 @@ void compile_into(CallTable& table, CallTable* hot, const nb::list& objects, con
     entry->has_donated = true;
   }
   entry->releases_gil = entry->program->total_cost > kReleaseCost;
-  entry->written = written;
+  for (const auto& [argument, part] : written) entry->written.push_back({argument, part.first, part.second});
   entry->taken = taken;
   if (!guards.is_none()) {
     entry->guards = guards;

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
 import numpy as np
 
-from . import _arguments, _captured, _native, _random, _reasons, _results, _sharing, _tree, _unknown
+from . import _arguments, _captured, _native, _parts, _random, _reasons, _results, _sharing, _tree, _unknown
 from ._arguments import Call
 from ._array import Array
 from ._errors import Error, UserError, UserTypeError, UserValueError, fail
@@ -52,7 +52,7 @@ class Options(NamedTuple):
 
 class Traced(NamedTuple):
     graph: _native.Graph
-    written: list[int]
+    written: list[tuple[int, _parts.Part]]
     plan: _results.Plan
     captured: _captured.Captured
 
@@ -262,12 +262,13 @@ class JitCore:
             values = [trace.parameter(name, leaf) for name, leaf in zip(parameters, call.leaves, strict=True)]
             for value, leaf in zip(values, call.leaves, strict=True):
                 if isinstance(leaf, (np.ndarray, Array)):
-                    _sharing.give_memory(value, [stride // leaf.itemsize for stride in leaf.strides])
+                    strides = [stride // leaf.itemsize for stride in leaf.strides]
+                    _sharing.give_memory(value, strides, _parts.Parts(value.shape))
             with _unknown.naming_arguments(values, names):
                 returned, watch = self._run_traced(call, values, captured)
             plan = _results.plan(returned, watch, values)
-            written = [i for i, value in enumerate(values) if _sharing.was_written(value)]
-            graph = trace.finish(plan.arrays + [values[i] for i in written])
+            written, elements = _parts.written(values)
+            graph = trace.finish(plan.arrays + elements)
         finally:
             trace.abandon()
         del returned, watch, values  # what only they hold cannot change

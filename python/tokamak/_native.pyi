@@ -71,7 +71,7 @@ class CallTable:
         fuse: bool,
         fast_math: bool,
         donated: list[int],
-        written: list[int],
+        written: Sequence[tuple[int, tuple[Sequence[int], Sequence[tuple[int, int]]]]],
         taken: list[int],
         form: str,
         build: Callable[[list[Any]], Any] | None,

@@ -25,6 +25,7 @@ from ._errors import UserValueError, fail
 
 if TYPE_CHECKING:
     from ._array import Array
+    from ._parts import Parts
 
 Change = Callable[[Any], Any]
 F = TypeVar("F", bound=Callable[..., Any])
@@ -33,10 +34,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Root:
     """All of the memory that some Arrays share: its value, and who has to hear of another one."""
 
-    __slots__ = ("members", "value", "writes")
+    __slots__ = ("members", "parts", "value", "writes")
 
     def __init__(self, value: Array) -> None:
         self.value = value
+        self.parts: Parts | None = None  # of an argument: what is written to
         self.members: list[weakref.ref[Array]] = []
         self.writes = 0
 
@@ -203,10 +205,12 @@ def is_shared(x: Array) -> bool:
     return hasattr(x, "_place")
 
 
-def give_memory(x: Array, strides: Sequence[int]) -> None:
+def give_memory(x: Array, strides: Sequence[int], parts: Parts) -> None:
     """For arguments: what is written to them is written to the caller's memory, even where they have no axes. The strides,
     in elements, tell which of their reshapes are views."""
-    _settle(x, Place(Root(fresh(x)), tuple(strides)))
+    place = Place(Root(fresh(x)), tuple(strides))
+    place.root.parts = parts
+    _settle(x, place)
 
 
 def was_written(x: Array) -> bool:
@@ -214,17 +218,28 @@ def was_written(x: Array) -> bool:
     return place is not None and place.root.writes > 0
 
 
+def parts_of(argument: Array) -> Parts:
+    parts = argument._place.root.parts
+    assert parts is not None
+    return parts
+
+
 def steps_between(whole: Array, part: Array) -> list[Change] | None:
     """How NumPy gets from an argument to a view of it; None when it is no view of that, or nobody knows how."""
     top, place = getattr(whole, "_place", None), getattr(part, "_place", None)
     if top is None or place is None or place.root is not top.root:
         return None
+    return _steps_to(place)
+
+
+def _steps_to(place: Place) -> list[Change] | None:
     steps: list[Change] = []
-    while place.parent is not None:
-        if place.on_memory is None:
+    above: Place | None = place
+    while above is not None and above.parent is not None:
+        if above.on_memory is None:
             return None
-        steps.append(place.on_memory)
-        place = place.parent
+        steps.append(above.on_memory)
+        above = above.parent
     return steps[::-1]
 
 
@@ -236,4 +251,6 @@ def write(x: Array, value: Any, what: str) -> None:
             UserValueError,
             f"{what}: {x._type_text} is read-only: in NumPy several of its elements share memory",
         )
+    if place.root.parts is not None:
+        place.root.parts.note(_steps_to(place), fresh(value))
     place.write(value)

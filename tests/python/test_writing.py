@@ -378,3 +378,88 @@ def test_complex_numbers_and_lists_stay_numpys():
         return a + np.array([1, 2, 3])
 
     assert_same(tk.jit(f)(np.zeros(3)), np.array([1.0, 2, 3]))
+
+
+# Parts of arguments: only what was written to is given back.
+
+
+def kernels_of(function, *args):
+    return tk.jit(function).explain(*args).kernels
+
+
+def test_only_the_part_that_is_written_is_computed():
+    def write(a, v):
+        a[5:1005] = v * 2
+
+    kernels = kernels_of(write, np.zeros(100_000), np.ones(1000))
+    assert [kernel.bytes_written for kernel in kernels] == [8000]
+
+
+def test_a_stencil_computes_its_inside_only():
+    def smooth(a):
+        a[1:-1, 1:-1] = (a[:-2, 1:-1] + a[2:, 1:-1] + a[1:-1, :-2] + a[1:-1, 2:]) * 0.25
+
+    kernels = kernels_of(smooth, np.zeros((100, 80)))
+    assert [kernel.bytes_written for kernel in kernels] == [98 * 78 * 8]
+    assert "select" not in kernels[0].ops
+
+
+def test_later_writes_to_a_part_replace_earlier_ones():
+    def write(a):
+        for i in range(3):
+            a[10:20] = a[10:20] * 2 + i
+            a[15:30] += 1
+
+    a = np.arange(100_000.0)
+    check_writes(write, a)
+    written = sum(kernel.bytes_written for kernel in kernels_of(write, a))
+    assert written < a.nbytes / 10
+
+
+@pytest.mark.parametrize("shape", [(7, 9), (200, 150)])
+@pytest.mark.parametrize("order", ["C", "F", "strided", "backwards"])
+@pytest.mark.parametrize("kind", [np.asarray, tk.asarray])
+def test_parts_of_all_kinds(shape, order, kind):
+    def write(a):
+        a[1, ::-2] = a[0, ::-2] + 1
+        a[:, 3] *= 2
+        a[2:5, 4:][...] = 7
+        a.T[0, 1] = 9
+        a[None, 2:4, 1] -= 3
+        a[-1] = a[0]
+
+    numbers = np.arange(4.0 * shape[0] * shape[1]).reshape(2 * shape[0], 2 * shape[1])
+    made = {
+        "C": numbers[: shape[0], : shape[1]].copy(),
+        "F": np.asfortranarray(numbers[: shape[0], : shape[1]]),
+        "strided": numbers[::2, ::2],
+        "backwards": numbers[::-2, ::2],
+    }[order]
+    wanted, got = made.copy(), kind(made.copy(order="K") if order == "F" else made)
+    write(wanted)
+    tk.jit(write)(got)
+    np.testing.assert_array_equal(np.asarray(got), wanted)
+
+
+def test_a_part_may_be_one_element_or_none():
+    def write(a, i):
+        a[3] = i
+        a[5:5] = i
+
+    check_writes(write, np.arange(30_000.0), np.array(7.0))
+
+
+def test_parts_of_two_arguments():
+    def swap(a, b):
+        a[100:200], b[100:200] = b[100:200].copy(), a[100:200].copy()
+
+    check_writes(swap, np.arange(50_000), -np.arange(50_000))
+
+
+def test_all_of_it_after_a_part():
+    def write(a):
+        a[2:5] = 1
+        a += a[::-1]
+        a[7] = 0
+
+    check_writes(write, np.arange(40_000.0))

@@ -1,0 +1,116 @@
+"""Which parts of an argument a function writes to, so that only they are given back to the caller."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from . import _sharing
+
+if TYPE_CHECKING:
+    from ._array import Array
+
+_MOST_PARTS = 8
+_LARGE = (
+    1 << 14
+)  # elements: writing all of a smaller array is faster than several parts of it, each in a kernel of its own
+
+
+class Part(NamedTuple):
+    """Elements of an array: where the first is, and for every axis of the part the one of the array that it goes along, with its
+    step; -1 for an axis of one element. All of the array has no starts.
+
+    a[2, 5:1:-2] of a matrix  =>  starts (2, 5), axes ((1, -2),)
+    """
+
+    starts: tuple[int, ...] = ()
+    axes: tuple[tuple[int, int], ...] = ()
+
+
+class Parts:
+    """The parts of an argument that were written to, and their last values, in the order of the writes."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.shape = shape
+        self.values: dict[Part, Array] | None = {}  # None: all of it
+
+    def note(self, steps: list[_sharing.Change] | None, value: Array) -> None:
+        if self.values is None or value.size == 0:
+            return
+        part = None if steps is None else _part_after(steps, self.shape)
+        if part is None:
+            self.values = None
+            return
+        self.values.pop(part, None)  # nobody sees what it was before
+        self.values[part] = value
+        written = sum(one.size for one in self.values.values())
+        most = np.prod(self.shape) // (1 if len(self.values) == 1 else 2)
+        if len(self.values) > _MOST_PARTS or written > most:
+            self.values = None
+
+
+def _part_after(steps: list[_sharing.Change], shape: tuple[int, ...]) -> Part | None:
+    """The part that views of views of an array are; None where it is all of it, or no such part."""
+    whole = np.empty(shape, np.int8)
+    made = whole
+    for step in steps:
+        made = step(made)
+    offset = _address(made) - _address(whole)
+    if made.shape == shape or not 0 <= offset < whole.size:  # a copy is somewhere else
+        return None
+    starts = [int(at) for at in np.unravel_index(offset, shape)]
+    axes = [
+        _axis_along(whole, starts, extent, stride)
+        for extent, stride in zip(made.shape, made.strides, strict=True)
+    ]
+    if None in axes:
+        return None
+    return Part(tuple(starts), tuple(axis for axis in axes if axis is not None))
+
+
+def _address(x: np.ndarray[Any, Any]) -> int:
+    return int(x.__array_interface__["data"][0])
+
+
+def _axis_along(
+    whole: np.ndarray[Any, Any], starts: list[int], extent: int, stride: int
+) -> tuple[int, int] | None:
+    """The axis along which a stride leads `extent` elements on without leaving it."""
+    if extent == 1:
+        return (-1, 0)
+    for axis, step in enumerate(whole.strides):
+        if stride == 0 or stride % step != 0:
+            continue
+        last = starts[axis] + stride // step * (extent - 1)
+        if 0 <= last < whole.shape[axis]:
+            return (axis, stride // step)
+    return None
+
+
+def written(arguments: list[Array]) -> tuple[list[tuple[int, Part]], list[Array]]:
+    """The parts of arguments that were written to, and the elements they have now."""
+    parts: list[tuple[int, Part]] = []
+    elements: list[Array] = []
+    for i, argument in enumerate(arguments):
+        if not _sharing.was_written(argument):
+            continue
+        values = _sharing.parts_of(argument).values
+        if values is None or (len(values) > 1 and argument.size < _LARGE):
+            values = {Part(): argument}
+        for part, value in values.items():
+            parts.append((i, part))
+            elements.append(value)
+    return parts, elements
+
+
+def write_part(x: Array, starts: list[int], axes: list[tuple[int, int]], made: Array) -> None:
+    """Writes to a part of an Array that a function outside has as its argument."""
+    key = [slice(start, start + 1) for start in starts]
+    for (axis, step), extent in zip(axes, made.shape, strict=True):
+        if axis >= 0:
+            end = starts[axis] + step * extent
+            key[axis] = slice(starts[axis], end if end >= 0 else None, step)
+    along = [j for j, (axis, _) in sorted(enumerate(axes), key=lambda item: item[1][0])]
+    part = x[tuple(key)]
+    part[...] = made.transpose(along).reshape(part.shape)
