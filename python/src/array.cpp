@@ -250,6 +250,32 @@ Array wrap_ndarray(PyArrayObject* ndarray) {
   return make_array(wrapped.type(), std::move(memory));
 }
 
+namespace {
+
+/// Whether two values of a graph are computed in the same way from the same values. `budget` is how many
+/// operations are looked at before the answer is no.
+bool is_computed_alike(const Graph& graph, Value a, Value b, int& budget) {
+  if (a == b) return true;
+  const Node& one = graph[a];
+  const Node& other = graph[b];
+  if (--budget < 0 || one.op == Op::parameter || one.op != other.op || one.type != other.type) return false;
+  if (one.op == Op::constant) return *graph.constant_value(a) == *graph.constant_value(b);
+  if (one.attributes != other.attributes || one.inputs.size() != other.inputs.size()) return false;
+  for (size_t i = 0; i < one.inputs.size(); ++i)
+    if (!is_computed_alike(graph, one.inputs[i], other.inputs[i], budget)) return false;
+  return true;
+}
+
+bool is_same_value(const PythonArray& a, const PythonArray& b) {
+  const Recorded* one = a.array.impl().recorded();
+  const Recorded* other = b.array.impl().recorded();
+  if (one == nullptr || other == nullptr || one->trace != other->trace) return false;
+  int budget = 1000;
+  return is_computed_alike(one->trace->graph(), one->value, other->value, budget);
+}
+
+}  // namespace
+
 void bind_array(nb::module_& module) {
   auto base =
       nb::class_<PythonArray>(module, "ArrayBase", nb::type_slots(kBufferSlots))
@@ -273,6 +299,7 @@ void bind_array(nb::module_& module) {
     Py_INCREF(type.ptr());
     python_class = type.ptr();
   });
+  module.def("is_same_value", is_same_value, nb::arg("a"), nb::arg("b"));
   module.def("wrap", wrap_object, nb::arg("ndarray"));
   module.def("apply", apply_named, nb::arg("op"), nb::arg("operands"), nb::arg("attributes"));
   module.def("set_bfloat16",

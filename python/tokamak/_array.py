@@ -31,7 +31,7 @@ from ._numpy import (
     writing,
 )
 from ._numpy.known import plain
-from ._unknown import STATIC, unknown, unknown_truth
+from ._unknown import STATIC, TRACED, unknown, unknown_truth
 
 __all__ = ["Array", "array", "constant"]
 
@@ -294,7 +294,7 @@ class Array(_native.ArrayBase):
 
     def __repr__(self) -> str:
         if self._traced:
-            return f"<traced {self._type_text}>"
+            return f"{TRACED}{self._type_text}>"
         text = np.array2string(self._view(False), separator=", ", prefix="Array(")
         return f"Array({text}, dtype={self.dtype})"
 

@@ -13,6 +13,7 @@ from . import _ops, _sharing, _tree
 from ._array import Array
 from ._errors import UserTypeError, fail
 from ._numpy import masked
+from ._unknown import TRACED
 
 
 class Plan(NamedTuple):
@@ -53,6 +54,7 @@ def plan(returned: Any, watch: Watch, arguments: list[Array]) -> Plan:
     results = len(leaves)
     leaves = []
     structure = _tree.flatten(everything, leaves)
+    _check_texts(structure)
     arrays: list[Array] = []
     taken: list[int] = []
     after: list[Any] = []  # for every leaf: what makes it of its result; () for the value of a constant
@@ -94,6 +96,20 @@ def _argument_that_is(leaf: Any, arguments: list[Array], is_kept: bool) -> tuple
             if steps is not None:
                 return i, tuple(steps)
     return -1, ()
+
+
+def _check_texts(structure: Any) -> None:
+    if isinstance(structure, _tree.Static):
+        structure = structure.value
+    if isinstance(structure, str) and TRACED in structure:
+        fail(
+            UserTypeError,
+            f"a jitted function cannot return the text of values that are not known while it is traced ({structure!r}); return the "
+            "values, and make text of them outside",
+        )
+    if isinstance(structure, tuple):
+        for part in structure:
+            _check_texts(part)
 
 
 def _check_constant(leaf: Any) -> None:

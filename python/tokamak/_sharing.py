@@ -93,9 +93,16 @@ def _place_of(x: Array) -> Place:
     """Where an Array lies. One that nobody has asked for yet has memory of its own."""
     place = getattr(x, "_place", None)
     if place is None:
-        place = Place(Root(fresh(x)), dense_strides(x.shape))
+        place = Place(Root(fresh(x)), _own_strides(x))
         _settle(x, place)
     return place
+
+
+def _own_strides(x: Array) -> tuple[int, ...]:
+    """Those of the memory that an Array outside of functions has; a traced one will have what NumPy would give it."""
+    if x._traced:
+        return dense_strides(x.shape)
+    return tuple(stride // x.dtype.itemsize for stride in x._view(False).strides)
 
 
 def _settle(x: Array, place: Place) -> None:
@@ -189,7 +196,7 @@ def reshaped_strides(x: Array, shape: Sequence[int]) -> tuple[int, ...] | None:
 
 def strides_of(x: Array) -> tuple[int, ...]:
     place = getattr(x, "_place", None)
-    return dense_strides(x.shape) if place is None else place.strides
+    return _own_strides(x) if place is None else place.strides
 
 
 def is_contiguous(x: Array) -> bool:

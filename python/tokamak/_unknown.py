@@ -14,6 +14,9 @@ from typing import Any, NoReturn
 from ._errors import UserTypeError, make, user_line
 
 
+TRACED = "<traced "  # begins the text of values that are not known
+
+
 class _Tracing(threading.local):
     """The arguments of the function that this thread traces: id of the Array -> name."""
 

@@ -198,6 +198,7 @@ class Assembly {
     to.read = from.read;
     to.lines = from.lines;
     to.copies = from.copies;
+    to.in_rows = from.in_rows || from.is_fed;
     return to;
   }
 

@@ -179,7 +179,7 @@ class Compilation {
   /// Whether all rows of the first operand stay in the second cache.
   bool is_small(const CompiledStage& stage) const {
     return shape_.rows <= stage.method->rows_at_once() &&
-           shape_.depth * shape_.rows * static_cast<int64_t>(size_of(stage.sums)) <= cpu_.l2_bytes * 5 / 8;
+           stage.depth * shape_.rows * static_cast<int64_t>(size_of(stage.sums)) <= cpu_.l2_bytes * 5 / 8;
   }
 
   /// All rows of the first operand, where they lie, by columns that are packed on the way: one run of the

@@ -145,7 +145,7 @@ void Windows::list_steps(const Strip& strip, int32_t* steps) const {
 
 void Windows::list_runs(const Strip& strip, int64_t first, int64_t end, int64_t* runs) const {
   for (int64_t run = first; run < end; ++run) {
-    int64_t elements = 0;
+    int64_t elements = last() == 0 ? -strip.low : 0;  // the strip begins where the first line does
     int64_t rest = run;
     for (int i = last() - 1; i >= 0; --i) {
       elements += (rest % view_.lines.extent[i] - (i == 0 ? strip.low : 0)) * strip.pitch[i];

@@ -347,7 +347,7 @@ class BlockRun {
     /// rows begin; 0 where it is not.
     int64_t rows_of_lhs(size_t i, const Part& part, const std::byte*& rows) {
       const BlockStage& stage = run_.step_.stages[i];
-      if (stage.lhs.packed) return 0;
+      if (stage.lhs.packed || !stage.lhs.in_rows) return 0;
       const ProductOperand& operand = operand_of(i, true, part.element);
       const int64_t row_bytes = stage.method->row_stride_of(operand);
       const bool is_block = stage.lhs.place.kind == Place::Kind::block;  // which has these rows and no others

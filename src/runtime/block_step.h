@@ -32,6 +32,8 @@ struct BlockOperand {
   /// Packed for all blocks before the first runs (or before the program ever runs, when it is a constant).
   std::optional<Place> packed;
   int64_t copies = 1;  ///< packed once for every element of the batch, or once for all
+  /// It is multiplied where it lies, if it lies as the method takes it; packed with each block otherwise.
+  bool in_rows = false;
 };
 
 /// A product, then a kernel on its result; or the kernel alone.

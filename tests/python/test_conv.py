@@ -419,3 +419,23 @@ def test_residual_block(rng):
     np.testing.assert_allclose(tk.jit(block)(x, w1, w2), want, rtol=1e-9, atol=1e-9)
     frozen = tk.jit(lambda x: block(x, w1, w2))
     np.testing.assert_allclose(frozen(x), want, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", [(3, 1), (1, 3), (2, 1), (5, 2)])
+@pytest.mark.parametrize("width", [8, 12, 16, 56])
+def test_narrow_windows_in_several_blocks(kernel, width):
+    x = (np.arange(2 * 40 * width) % 7).reshape(1, 2, 40, width).astype(np.float32)
+    w = (np.arange(3 * 2 * kernel[0] * kernel[1]) % 5).reshape(3, 2, *kernel).astype(np.float32)
+    windows = np.lib.stride_tricks.sliding_window_view(x[0], kernel, axis=(1, 2))
+    wanted = np.einsum("chwij,ocij->ohw", windows, w)[None]
+    jitted = tk.jit(lambda x, w: tk.conv(x, w))
+    jitted(x + 1, w)  # what it leaves in memory is no part of the next result
+    np.testing.assert_array_equal(jitted(x, w), wanted)
+
+
+def test_long_lines_in_several_blocks():
+    x = (np.arange(3 * 4096) % 7).reshape(1, 3, 4096).astype(np.float64)
+    w = (np.arange(8 * 3 * 5) % 5).reshape(8, 3, 5).astype(np.float64)
+    windows = np.lib.stride_tricks.sliding_window_view(np.pad(x[0], ((0, 0), (2, 2))), 5, axis=1)
+    wanted = np.einsum("cxi,oci->ox", windows, w)[None]
+    np.testing.assert_array_equal(tk.jit(lambda x, w: tk.conv(x, w, padding=2))(x, w), wanted)

@@ -258,3 +258,11 @@ def test_what_works_on_traced_values(capsys):
 
     np.testing.assert_array_equal(tk.jit(f)(X), len(X) * sum(X))
     assert capsys.readouterr().out == "x: <traced f64[3,4]> <traced f64[]>\n"
+
+
+@pytest.mark.parametrize(
+    "text", [lambda x: f"{x.sum():.3f}", lambda x: str(x), lambda x: "sum: %s" % x.sum()]
+)
+def test_text_of_traced_values_is_not_returned(text):
+    with pytest.raises(TypeError, match="cannot return the text of values that are not known.*<traced f64"):
+        tk.jit(lambda x: {"value": x, "text": text(x)})(np.ones(3))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tokamak as tk
 
+from agreement import agree
 from support import check_writes
 
 
@@ -85,3 +86,50 @@ def test_known_indices():
         return a
 
     check_writes(store, np.arange(12.0).reshape(3, 4), np.array([20.0, 21, 22]))
+
+
+@pytest.mark.parametrize("reduction", ["sum", "mean", "var", "std", "prod", "any", "all"])
+@pytest.mark.parametrize(
+    "options", [{"axis": 0}, {"axis": -2}, {"axis": (0, 1)}, {"axis": 0, "keepdims": True}, {}]
+)
+def test_reductions_of_rows_under_a_mask(rng, reduction, options):
+    x, labels = rng.standard_normal((20, 3)), rng.integers(0, 2, 20)
+    agree(lambda x, l: getattr(x[l == 1], reduction)(**options), x, labels, rounded=True)
+    agree(lambda x, l: getattr(np, reduction)(x[l == 1], **options), x, labels, rounded=True)
+
+
+def test_reductions_behind_a_mask(rng):
+    def norms(x, labels):
+        out = np.zeros(len(labels))
+        out[labels > 0] = np.sqrt((x[labels > 0] ** 2).sum(axis=1))
+        return out, x[labels > 0].var(axis=0, ddof=1), x[labels > 0].mean(0)
+
+    agree(norms, rng.standard_normal((20, 3)), rng.integers(0, 2, 20), rounded=True)
+
+
+def test_a_mask_computed_twice_is_the_same(rng):
+    def roots(x):
+        x[x > 0] = np.sqrt(x[x > 0])
+        x[(x < -1) & (x > -2)] *= 2
+        return x
+
+    check_writes(roots, rng.standard_normal((6, 7)) * 3)
+
+
+def test_masks_of_other_values_are_not_the_same(rng):
+    def wrong(x):
+        before = x[x > 0]
+        x += 1
+        x[x > 0] = before
+        return x
+
+    with pytest.raises(tk.Unsupported, match="other_mask"):
+        tk.jit(wrong)(rng.standard_normal(9))
+
+
+def test_errors_of_reductions_under_a_mask(rng):
+    x = rng.standard_normal((5, 3))
+    with pytest.raises(np.exceptions.AxisError, match="axis 2 is out of bounds"):
+        tk.jit(lambda x: x[x[:, 0] > 0].sum(axis=2))(x)
+    with pytest.raises(tk.Unsupported, match="with these arguments"):
+        tk.jit(lambda x: x[x[:, 0] > 0].sum(axis=0, initial=3.0))(x)

@@ -463,3 +463,15 @@ def test_all_of_it_after_a_part():
         a[7] = 0
 
     check_writes(write, np.arange(40_000.0))
+
+
+@pytest.mark.parametrize(
+    "made", [lambda: np.zeros((4, 5))[:, ::2], lambda: np.asfortranarray(np.zeros((2, 3)))]
+)
+@pytest.mark.parametrize("flat", [lambda x: x.reshape(-1), lambda x: x.ravel(), lambda x: x.T.reshape(-1)])
+def test_reshapes_outside_are_views_where_numpys_are(made, flat):
+    wanted, got = made(), tk.asarray(made())
+    for x in (wanted, got):
+        y = flat(x)
+        y[0] = 1
+    np.testing.assert_array_equal(np.asarray(got), wanted)

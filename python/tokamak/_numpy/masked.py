@@ -5,8 +5,8 @@ Most programs do with them what can be done to all elements and then put where t
     a[mask] += 1          a[mask] = np.sqrt(b[mask])          a[mask].sum()
 
 So x[mask] stands for x, of which only the elements under the mask count. Element-wise operations with numbers, and with others under the
-same mask, are done on all; reductions of all leave the others out; and `a[mask] = ...` takes it. Whatever needs their number is
-refused.
+same mask, are done on all; reductions leave the others out; and `a[mask] = ...` takes it. Masks are the same when they are computed in
+the same way: `x[x > 0] = np.sqrt(x[x > 0])`. Whatever needs the number of elements is refused.
 """
 
 # NumPy's functions take and give anything; the types are checked where they run.
@@ -20,10 +20,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .._errors import Unsupported, UserIndexError, fail
-from .._native import ArrayBase
+from .._native import ArrayBase, is_same_value
 from .._ops import as_array, broadcast, is_array, reshape
 from .._registry import TABLE
 from . import ufuncs
+from .reductions import axes_of
 
 _WHY = "because how many elements are true depends on values"
 _INSTEAD = "use np.where(mask, x, 0), or where= of a reduction"
@@ -44,12 +45,36 @@ def everywhere(mask: Any, x: Any) -> Any:
 _REDUCTIONS = (np.sum, np.prod, np.mean, np.var, np.std, np.any, np.all)
 
 
-def _reduced(function: Callable[..., Any], elements: Masked) -> Any:
-    return TABLE[function](elements.values, where=everywhere(elements.mask, elements.values))
+#: Keywords of reductions that do not ask which elements there are
+_OPTIONS = {"axis", "dtype", "keepdims", "ddof", "correction"}
 
 
-def _reduction(function: Callable[..., Any]) -> Callable[[Masked], Any]:
-    return lambda elements: _reduced(function, elements)
+def is_same_mask(a: Any, b: Any) -> bool:
+    return a is b or (a.shape == b.shape and is_same_value(a, b))
+
+
+def _reduced(function: Callable[..., Any], elements: Masked, *args: Any, **options: Any) -> Any:
+    """x[mask] has one axis for all those of the mask, then those behind it."""
+    if len(args) > 1 or set(options) - _OPTIONS or (args and "axis" in options):
+        refuse(f"np.{function.__name__} of x[mask] with these arguments")
+    axis = args[0] if args else options.pop("axis", None)
+    options.pop("axis", None)
+    mask, values = elements.mask, elements.values
+    behind = values.ndim - mask.ndim
+    axes = axes_of(elements, axis)
+    inside = [i for one in axes for i in (range(mask.ndim) if one == 0 else [one - 1 + mask.ndim])]
+    if 0 not in axes:  # for every element of the mask one result
+        return Masked(TABLE[function](values, axis=tuple(inside), **options), mask)
+    keepdims = options.pop("keepdims", False)
+    where = everywhere(mask, values)
+    result = TABLE[function](values, axis=tuple(inside), where=where, **options)
+    if not keepdims:
+        return result
+    return result.reshape([1 if i in axes else values.shape[i - 1 + mask.ndim] for i in range(1 + behind)])
+
+
+def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda elements, *args, **options: _reduced(function, elements, *args, **options)
 
 
 class Masked(np.lib.mixins.NDArrayOperatorsMixin):
@@ -66,6 +91,10 @@ class Masked(np.lib.mixins.NDArrayOperatorsMixin):
     @property
     def dtype(self) -> Any:
         return self.values.dtype
+
+    @property
+    def ndim(self) -> int:
+        return 1 + self.values.ndim - self.mask.ndim
 
     @property
     def _type_text(self) -> str:
@@ -90,7 +119,7 @@ class Masked(np.lib.mixins.NDArrayOperatorsMixin):
 
     def _operand(self, value: Any, what: str) -> Any:
         if isinstance(value, Masked):
-            if value.mask is not self.mask or value.values.shape != self.values.shape:
+            if not is_same_mask(value.mask, self.mask) or value.values.shape != self.values.shape:
                 refuse(f"{what} with elements under another mask")
             return value.values
         if is_array(value) or isinstance(value, np.ndarray):
@@ -102,9 +131,9 @@ class Masked(np.lib.mixins.NDArrayOperatorsMixin):
         return value
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        if func not in _REDUCTIONS or len(args) != 1 or kwargs:
+        if func not in _REDUCTIONS or not args or args[0] is not self:
             refuse(f"np.{func.__name__} of x[mask]")
-        return _reduced(func, self)
+        return _reduced(func, *args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or not hasattr(np.ndarray, name):

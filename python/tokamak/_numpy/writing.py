@@ -16,7 +16,7 @@ from .._native import ArrayBase
 from .._ops import apply, as_array, broadcast, convert, is_array, is_number, reshape, select, slice_axis
 from .._registry import implements
 from .indexing import basic, expanded, is_index_array
-from .masked import Masked, everywhere, is_computed_mask, refuse
+from .masked import Masked, everywhere, is_computed_mask, is_same_mask, refuse
 
 #: Known places in an array as small as this are a choice between old and new elements, which fuses with what follows.
 _FEW = 1 << 14
@@ -96,7 +96,7 @@ def _masked(x: Any, mask: Any, given: Any) -> Any:
     the axes behind."""
     where = everywhere(mask, x)
     if isinstance(given, Masked):
-        if given.mask is not mask or given.values.shape != x.shape:
+        if not is_same_mask(given.mask, mask) or given.values.shape != x.shape:
             refuse("x[mask] = y[other_mask]")
         return select(where, convert(given.values, x.dtype), x)
     value = as_array(given)

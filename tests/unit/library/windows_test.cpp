@@ -43,6 +43,23 @@ TEST_F(WindowOperands, NeedTheMemoryOfWhatTheyCover) {
   EXPECT_LE(method->window_bytes(pixels, 8 * 56), 64 * (rows * 58 * 4 + 128) + 4096);
 }
 
+TEST_F(WindowOperands, AlongOneAxis) {
+  for (DType dtype : {DType::f32, DType::bf16, DType::f64, DType::u8, DType::i64}) {
+    const auto size = static_cast<int64_t>(size_of(dtype));
+    const unsigned char* data = elements(dtype, 3 * 400);
+    const ProductOperand padded{
+        dtype, data - 2 * size, {{320, size}}, {{3, 400 * size}, {5, size}}, {{-2, {1, 0, 1}, 320}}};
+    check_everywhere(matrix(dtype, 13, 15, true), padded);
+    // Rows next to each other are one axis, along which a column of a window makes long steps.
+    const ProductOperand columns{
+        dtype, data, {{20, 16 * size}, {16, size}}, {{3, 400 * size}, {4, 16 * size}}, {}};
+    const auto method = packed_method(product_type(dtype), 13, 320, 12, cpu_named("x86-64"));
+    EXPECT_NE(method->window_bytes(columns, 64), 0);
+    check_everywhere(matrix(dtype, 13, 12, true), columns);
+    if (HasFatalFailure()) return;
+  }
+}
+
 TEST_F(WindowOperands, AlongThreeAxes) {
   for (DType dtype : {DType::f32, DType::bf16, DType::f64, DType::u8, DType::i64}) {
     const auto size = static_cast<int64_t>(size_of(dtype));
