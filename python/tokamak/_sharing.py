@@ -99,10 +99,14 @@ def _place_of(x: Array) -> Place:
 
 
 def _own_strides(x: Array) -> tuple[int, ...]:
-    """Those of the memory that an Array outside of functions has; a traced one will have what NumPy would give it."""
+    """Those of the memory that an Array outside of functions has; a traced one, and one of which all elements are the same one,
+    will have what NumPy would give it."""
     if x._traced:
         return dense_strides(x.shape)
-    return tuple(stride // x.dtype.itemsize for stride in x._view(False).strides)
+    strides = x._view(False).strides
+    if any(stride == 0 and extent > 1 for stride, extent in zip(strides, x.shape, strict=True)):
+        return dense_strides(x.shape)
+    return tuple(stride // x.dtype.itemsize for stride in strides)
 
 
 def _settle(x: Array, place: Place) -> None:
