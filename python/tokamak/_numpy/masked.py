@@ -58,7 +58,6 @@ def _reduced(function: Callable[..., Any], elements: Masked, *args: Any, **optio
     if len(args) > 1 or set(options) - _OPTIONS or (args and "axis" in options):
         refuse(f"np.{function.__name__} of x[mask] with these arguments")
     axis = args[0] if args else options.pop("axis", None)
-    options.pop("axis", None)
     mask, values = elements.mask, elements.values
     behind = values.ndim - mask.ndim
     axes = axes_of(elements, axis)

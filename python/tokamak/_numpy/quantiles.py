@@ -266,57 +266,22 @@ def _nan_quantiles(a: Any, wanted: _Wanted, axis: Any, keepdims: bool, weights: 
     return lines.shaped(result, keepdims, wanted.q.ndim)
 
 
-@implements(np.quantile)
-def quantile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    *,
-    weights: Any = None,
-) -> Any:
-    return _quantiles(a, _Wanted(q, method, weights, False), axis, keepdims, weights)
+def _implement(function: Callable[..., Any], compute: Callable[..., Any], is_percent: bool) -> None:
+    @implements(function)
+    def quantile(
+        a: Any,
+        q: Any,
+        axis: Any = None,
+        overwrite_input: bool = False,
+        method: str = "linear",
+        keepdims: bool = False,
+        *,
+        weights: Any = None,
+    ) -> Any:
+        return compute(a, _Wanted(q, method, weights, is_percent), axis, keepdims, weights)
 
 
-@implements(np.percentile)
-def percentile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    *,
-    weights: Any = None,
-) -> Any:
-    return _quantiles(a, _Wanted(q, method, weights, True), axis, keepdims, weights)
-
-
-@implements(np.nanquantile)
-def nanquantile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    *,
-    weights: Any = None,
-) -> Any:
-    return _nan_quantiles(a, _Wanted(q, method, weights, False), axis, keepdims, weights)
-
-
-@implements(np.nanpercentile)
-def nanpercentile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    *,
-    weights: Any = None,
-) -> Any:
-    return _nan_quantiles(a, _Wanted(q, method, weights, True), axis, keepdims, weights)
+_implement(np.quantile, _quantiles, is_percent=False)
+_implement(np.percentile, _quantiles, is_percent=True)
+_implement(np.nanquantile, _nan_quantiles, is_percent=False)
+_implement(np.nanpercentile, _nan_quantiles, is_percent=True)
