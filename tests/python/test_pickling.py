@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 
+import cloudpickle
 import numpy as np
 import pytest
 import tokamak as tk
@@ -95,7 +96,6 @@ def test_other_processes():
 
 
 def test_cloudpickle():
-    cloudpickle = pytest.importorskip("cloudpickle")
     scale = 3.0
     data = cloudpickle.dumps(tk.jit(lambda x: x * scale))
     program = "import sys, pickle, numpy as np; print(pickle.loads(sys.stdin.buffer.read())(np.ones(2)))"
