@@ -199,6 +199,7 @@ class Assembly {
     to.lines = from.lines;
     to.copies = from.copies;
     to.in_rows = from.in_rows || from.is_fed;
+    to.windows = from.windows;
     return to;
   }
 

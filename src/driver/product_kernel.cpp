@@ -5,12 +5,12 @@
 
 #include "runtime/thread_pool.h"
 #include "schedule/schedule.h"
+#include "support/rounding.h"
 #include "support/verification.h"
 
 namespace tokamak {
 namespace {
 
-int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 int64_t parts_of(int64_t value, int64_t part) { return (value + part - 1) / part; }
 int64_t round_down(int64_t value, int64_t unit) { return std::max(value / unit, int64_t{1}) * unit; }
 
@@ -115,6 +115,7 @@ class Compilation {
     stage.rhs = operand(kernel, 1, shape.columns, shape.batch);
     stage.method =
         choose_product_method(product_type(stage.sums), shape.rows, shape.columns, shape.depth, cpu_);
+    stage.rhs.windows = are_windows(stage.rhs.read, stage.method->window_unit());
     stage.lhs.in_rows = !stage.lhs.is_fed && !stage.lhs.is_constant && stage.method->takes_rows() &&
                         lies_in_rows(stage.lhs, stage.sums, kernel.body.type_of(stage.lhs.read.array),
                                      layouts[stage.lhs.input]);
@@ -214,7 +215,7 @@ class Compilation {
     const int64_t unit = stage.method->b_panel();
     const auto element = static_cast<int64_t>(size_of(stage.sums));
     const bool brief = shape_.rows <= stage.method->rows_at_once() && stage.rhs.read.contracted.size() > 1;
-    const bool windows = are_windows(stage.rhs.read, stage.method->window_unit());
+    const bool windows = stage.rhs.windows;
     const int64_t column_elements =
         windows ? std::min(shape_.rows, stage.method->rows_at_once()) : shape_.depth;
     const int64_t column_bytes = windows ? cpu_.l2_bytes / 4 : brief ? cpu_.l2_bytes / 2 : int64_t{2} << 20;
@@ -291,8 +292,7 @@ class Compilation {
         if (stage.method->reads_in_place()) return "read in place";
         if (operand.is_constant) return "packed when compiled";
         if (operand.ahead) return "packed ahead";
-        if (&operand == &stage.rhs && are_windows(operand.read, stage.method->window_unit()))
-          return "windows read where they overlap";
+        if (operand.windows) return "windows read where they overlap";
         return "packed with each block";
       };
       text += "product " + std::to_string(shape_.rows) + "x" + std::to_string(stage.depth) + " by " +

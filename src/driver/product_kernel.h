@@ -23,8 +23,9 @@ struct CompiledOperand {
   bool is_fed = false;  ///< it is the block of rows that the stage before makes
   bool is_constant = false;
   bool in_rows = false;  ///< multiplied where it lies
-  bool ahead = false;   ///< packed before the blocks run; a constant before the program ever runs
-  int64_t copies = 1;   ///< of it packed: one for all of the batch when it does not change
+  bool windows = false;  ///< that slide over an array, and are read where they overlap
+  bool ahead = false;    ///< packed before the blocks run; a constant before the program ever runs
+  int64_t copies = 1;    ///< of it packed: one for all of the batch when it does not change
 };
 
 struct CompiledStage {
@@ -40,7 +41,7 @@ struct CompiledStage {
   std::vector<size_t> inputs;  ///< which inputs of the kernel the code reads, after the product
   int64_t tasks_per_row = 1;
   int64_t columns_per_task = 1;  ///< the last task of a row may have fewer
-  TensorType result;  ///< of a feeder
+  TensorType result;             ///< of a feeder
 };
 
 struct CompiledProduct {

@@ -8,6 +8,7 @@
 #include "library/operand_view.h"
 #include "library/pack.h"
 #include "library/windows.h"
+#include "support/rounding.h"
 #include "tokamak/errors.h"
 
 namespace tokamak {
@@ -21,8 +22,6 @@ const ProductKernels& kernels_for(ProductType type, const Cpu& cpu) {
 namespace {
 
 constexpr int64_t kCacheLine = 64;
-
-int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
 /// At least one panel of that many lines.
 int64_t whole_panels(int64_t lines, int64_t panel) { return std::max(panel, lines / panel * panel); }

@@ -4,13 +4,13 @@
 #include <cstring>
 #include <limits>
 
+#include "support/rounding.h"
+
 namespace tokamak {
 namespace {
 
 constexpr int kFree = -1;
 constexpr int64_t kCacheLine = 64;
-
-int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
 }  // namespace
 

@@ -5,12 +5,12 @@
 #include "runtime/buffer_pool.h"
 #include "runtime/program.h"
 #include "runtime/thread_pool.h"
+#include "support/rounding.h"
 
 namespace tokamak {
 namespace {
 
 constexpr int64_t kAlign = 64;
-constexpr int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
 /// An operand at one run: strides and addresses are known.
 struct RunningOperand {
@@ -158,7 +158,8 @@ class BlockRun {
       const int64_t columns = is_last ? step_.block_columns : stage.columns;
       if (!stage.lhs.packed) at.lhs = scratch_.take(lhs.count(slice_rows_) * lhs.bytes);
       if (!stage.rhs.packed) {
-        const int64_t windows = stage.method->window_bytes(running.rhs.operand, columns);
+        const int64_t windows =
+            stage.rhs.windows ? stage.method->window_bytes(running.rhs.operand, columns) : 0;
         at.windows = windows != 0;
         at.rhs = scratch_.take(at.windows ? windows : rhs.count(columns) * rhs.bytes);
       }

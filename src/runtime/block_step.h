@@ -34,6 +34,7 @@ struct BlockOperand {
   int64_t copies = 1;  ///< packed once for every element of the batch, or once for all
   /// It is multiplied where it lies, if it lies as the method takes it; packed with each block otherwise.
   bool in_rows = false;
+  bool windows = false;  ///< read where they overlap, if they lie as the method takes them; packed otherwise
 };
 
 /// A product, then a kernel on its result; or the kernel alone.
