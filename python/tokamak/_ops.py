@@ -208,6 +208,9 @@ def with_slice(x: Array, new: Array, starts: Sequence[int], steps: Sequence[int]
     if new.size == 0 or new.shape == x.shape:
         return x if new.size == 0 else new
     ends = [start + (n - 1) * step + 1 for start, n, step in zip(starts, new.shape, steps, strict=True)]
+    partial = [axis for axis, n in enumerate(x.shape) if new.shape[axis] != n]
+    if len(partial) == 1 and ends[partial[0]] - starts[partial[0]] == new.shape[partial[0]]:
+        return _with_run(x, new, partial[0], starts[partial[0]], ends[partial[0]])
     spread = apply(
         "pad",
         new,
@@ -216,12 +219,19 @@ def with_slice(x: Array, new: Array, starts: Sequence[int], steps: Sequence[int]
         high=[n - end for n, end in zip(x.shape, ends, strict=True)],
         interior=[step - 1 for step in steps],
     )
-    inside = [
-        _between(x.shape, axis, start, end, step)
-        for axis, (start, end, step) in enumerate(zip(starts, ends, steps, strict=True))
-        if new.shape[axis] != x.shape[axis]
-    ]
+    inside = [_between(x.shape, axis, starts[axis], ends[axis], steps[axis]) for axis in partial]
     return select(functools.reduce(lambda a, b: apply("bit_and", a, b), inside), spread, x)
+
+
+def _with_run(x: Array, new: Array, axis: int, start: int, end: int) -> Array:
+    """What is before, the new elements, what is behind: a concatenation, which those who read a part see through."""
+
+    def part(first: int, last: int) -> list[Array]:
+        starts = [first if i == axis else 0 for i in range(x.ndim)]
+        limits = [last if i == axis else n for i, n in enumerate(x.shape)]
+        return [apply("slice", x, starts=starts, limits=limits, steps=[1] * x.ndim)] if first < last else []
+
+    return apply("concatenate", *part(0, start), new, *part(end, x.shape[axis]), axis=axis)
 
 
 def against_diagonal(op: str, shape: Sequence[int], k: int) -> Array:

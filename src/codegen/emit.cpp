@@ -51,6 +51,7 @@ class NestEmitter {
   void on(const Spill& spill) { accumulators_.spill(spill); }
   void on(const Unspill& unspill) { accumulators_.unspill(unspill); }
   void on(const CheckRange& check);
+  void on(const std::shared_ptr<Branch>& branch);
   void on(const std::shared_ptr<Loop>& loop);
 
   Value* rounds(const Loop& loop);
@@ -129,6 +130,23 @@ void NestEmitter::on(const CheckRange& check) {
   llvm::StoreInst* report =
       b.CreateAlignedStore(b.getInt32(check.check + 1), b.CreateLoad(b.getPtrTy(), field), llvm::Align(4));
   report->setAtomic(llvm::AtomicOrdering::Monotonic);  // other tasks may report at the same time
+  b.CreateBr(after);
+  b.SetInsertPoint(after);
+}
+
+void NestEmitter::on(const std::shared_ptr<Branch>& branch) {
+  Builder& b = f_.b;
+  Value* holds = emit_guard(f_, branch->guard);
+  if (holds == nullptr) holds = b.getTrue();
+  llvm::BasicBlock* then = f_.new_block("holds");
+  llvm::BasicBlock* otherwise = f_.new_block("otherwise");
+  llvm::BasicBlock* after = f_.new_block("joined");
+  b.CreateCondBr(holds, then, otherwise);
+  b.SetInsertPoint(then);
+  body(branch->body);
+  b.CreateBr(after);
+  b.SetInsertPoint(otherwise);
+  body(branch->otherwise);
   b.CreateBr(after);
   b.SetInsertPoint(after);
 }
@@ -291,6 +309,8 @@ double NestEmitter::size_of_body(const std::vector<Stmt>& statements) const {
       size += scalar_cost(compute->op, kernel_[compute->operands.back()], kernel_[compute->result]);
     } else if (const auto* loop = std::get_if<std::shared_ptr<Loop>>(&statement)) {
       size += size_of_body((*loop)->body);
+    } else if (const auto* branch = std::get_if<std::shared_ptr<Branch>>(&statement)) {
+      size += size_of_body((*branch)->body) + size_of_body((*branch)->otherwise);
     } else {
       size += 1;
     }

@@ -49,6 +49,14 @@ Value* all_lanes_on(FunctionState& f) {
   return f.b.CreateICmpEQ(f.lanes.active_count, f.b.getInt64(f.width));
 }
 
+/// `type->getNumElements()` neighbours from `pointer` where the mask is set, zeros elsewhere.
+Value* load_masked(FunctionState& f, Value* pointer, llvm::FixedVectorType* type, Value* mask) {
+  if (has_masked_access(f.code.cpu, type->getElementType()))
+    return f.b.CreateMaskedLoad(type, pointer, kAnyAlign, mask, f.lanes.zero(type));
+  auto* bytes = llvm::FixedVectorType::get(f.b.getInt8Ty(), f.width);
+  return f.b.CreateCall(f.code.masked_load(type), {pointer, f.b.CreateZExt(mask, bytes)});
+}
+
 /// W neighbouring elements from `pointer`, in the lanes that are on and, if given, satisfy `condition`.
 Value* load_neighbours(FunctionState& f, Value* pointer, llvm::FixedVectorType* type, Value* condition) {
   auto plain = [&]() -> Value* { return f.b.CreateAlignedLoad(type, pointer, kAnyAlign); };
@@ -57,9 +65,7 @@ Value* load_neighbours(FunctionState& f, Value* pointer, llvm::FixedVectorType* 
   Value* prefix = f.lanes.active_mask(f.width, element->getScalarSizeInBits());
   if (has_masked_access(f.code.cpu, element)) {
     Value* mask = f.lanes.both(prefix, condition);
-    auto masked = [&]() -> Value* {
-      return f.b.CreateMaskedLoad(type, pointer, kAnyAlign, mask, f.lanes.zero(type));
-    };
+    auto masked = [&]() -> Value* { return load_masked(f, pointer, type, mask); };
     if (condition == nullptr) return masked();
     // Where a guard holds for no lane the pointer may be outside of all memory, and a load there, though it
     // reads nothing, takes the processor hundreds of cycles.
@@ -72,10 +78,7 @@ Value* load_neighbours(FunctionState& f, Value* pointer, llvm::FixedVectorType* 
     return f.often_full ? branch(f, all_lanes_on(f), plain, some) : some();
   }
   Value* mask = f.lanes.both(prefix, condition);
-  return branch(f, f.lanes.all(mask), plain, [&]() -> Value* {
-    auto* bytes = llvm::FixedVectorType::get(f.b.getInt8Ty(), f.width);
-    return f.b.CreateCall(f.code.masked_load(type), {pointer, f.b.CreateZExt(mask, bytes)});
-  });
+  return branch(f, f.lanes.all(mask), plain, [&]() -> Value* { return load_masked(f, pointer, type, mask); });
 }
 
 /// A pointer for every lane of a strided or irregular access; `elsewhere` for lanes outside of the mask.
@@ -132,6 +135,20 @@ Value* lowest(FunctionState& f, const Address& address, llvm::Type* element) {
   const int64_t size = element->getScalarSizeInBits() / 8;
   const int64_t offset = -size * static_cast<int64_t>(f.width - 1);
   return f.b.CreateConstGEP1_64(f.b.getInt8Ty(), address.first, static_cast<uint64_t>(offset));
+}
+
+/// As load_neighbours, the last lane first.
+Value* load_reversed(FunctionState& f, const Address& address, llvm::FixedVectorType* type,
+                     Value* condition) {
+  Value* pointer = lowest(f, address, type->getElementType());
+  Value* mask = f.lanes.both(f.lanes.active_mask(f.width), condition);
+  auto plain = [&]() -> Value* { return f.b.CreateAlignedLoad(type, pointer, kAnyAlign); };
+  if (mask == nullptr) return reversed(f, plain());
+  mask = reversed(f, f.lanes.spread(mask, f.width));
+  Value* loaded = branch(
+      f, f.lanes.any(mask), [&] { return load_masked(f, pointer, type, mask); },
+      [&]() -> Value* { return f.lanes.zero(type); });
+  return reversed(f, loaded);
 }
 
 Value* load_uniform(FunctionState& f, const Address& address, llvm::Type* element, Value* condition) {
@@ -233,8 +250,7 @@ Value* emit_load(FunctionState& f, const Load& load) {
   Value* per_lane = one_for_all ? nullptr : condition;
   auto read = [&]() -> Value* {
     if (address.pattern == Pattern::contiguous) return load_neighbours(f, address.first, type, per_lane);
-    if (address.pattern == Pattern::reversed && per_lane == nullptr && f.lanes.active_count == nullptr)
-      return reversed(f, load_neighbours(f, lowest(f, address, element), type, nullptr));
+    if (address.pattern == Pattern::reversed) return load_reversed(f, address, type, per_lane);
     return load_lane_by_lane(f, address, type, per_lane);
   };
   Value* raw =

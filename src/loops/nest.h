@@ -11,8 +11,8 @@
 //   variable of an enclosing vector loop.
 //
 //   Statements run in order; values are assigned once and seen by what follows in the same body and inside
-//   loops there. Accumulators are the only state: declared (set to the neutral element of their op), stepped,
-//   then read.
+//   loops and branches there. (Bodies of which only one runs may give the same name to what each computes.)
+//   Accumulators are the only state: declared (set to the neutral element of their op), stepped, then read.
 
 #include <optional>
 #include <string>
@@ -132,9 +132,17 @@ struct CheckRange {
   uint32_t check;
 };
 
+struct Branch;
 struct Loop;
 using Stmt = std::variant<Literal, IndexValue, Test, Load, Compute, Store, Declare, Accumulate, Merge, Read,
-                          Spill, Unspill, CheckRange, std::shared_ptr<Loop>>;
+                          Spill, Unspill, CheckRange, std::shared_ptr<Branch>, std::shared_ptr<Loop>>;
+
+/// One of two bodies, by a guard that is the same for all lanes.
+struct Branch {
+  Guard guard;
+  std::vector<Stmt> body;       ///< where it holds
+  std::vector<Stmt> otherwise;  ///< where it does not
+};
 
 enum class LoopKind : uint8_t { parallel, serial, vector };
 

@@ -83,11 +83,20 @@ class Printer {
                        : std::to_string(loop.extent);
     if (loop.kind == LoopKind::vector) head += " by " + std::to_string(loop.lanes) + " lanes";
     line(depth, head);
-    for (const Stmt& stmt : loop.body) {
+    body(loop.body, depth + 1);
+  }
+
+  void body(const std::vector<Stmt>& statements, int depth) {
+    for (const Stmt& stmt : statements) {
       if (const Loop* inner = as_loop(stmt)) {
-        this->loop(*inner, depth + 1);
+        loop(*inner, depth);
+      } else if (const Branch* branch = as_branch(stmt)) {
+        line(depth, "if " + text(branch->guard));
+        body(branch->body, depth + 1);
+        if (!branch->otherwise.empty()) line(depth, "else");
+        body(branch->otherwise, depth + 1);
       } else {
-        line(depth + 1, std::visit([&](const auto& s) { return statement(s); }, stmt));
+        line(depth, std::visit([&](const auto& s) { return statement(s); }, stmt));
       }
     }
   }
@@ -132,6 +141,7 @@ class Printer {
   std::string statement(const CheckRange& s) const {
     return "check 0 <= " + text(s.value) + " < " + std::to_string(s.extent);
   }
+  std::string statement(const std::shared_ptr<Branch>&) const { return {}; }
   std::string statement(const std::shared_ptr<Loop>&) const { return {}; }
 
   const LoopKernel& kernel_;

@@ -25,53 +25,40 @@ class Verifier {
   /// `values` and `variables` are what the body sees; copies, so that what it adds ends with it.
   void loop(const Loop& loop, std::set<ValueId> values, std::set<LoopVar> variables) {
     if (loop.kind == LoopKind::vector && loop.lanes < 1) fail("a vector loop without lanes");
-    if (loop.bound) check_index(*loop.bound, values, variables);
+    if (loop.bound) check_index(*loop.bound, variables);
     if (!variables.insert(loop.var).second) fail("a loop inside another one over the same variable");
-    for (const Stmt& stmt : loop.body) {
+    body(loop.body, std::move(values), variables);
+  }
+
+  void body(const std::vector<Stmt>& statements, std::set<ValueId> values,
+            const std::set<LoopVar>& variables) {
+    for (const Stmt& stmt : statements) {
       if (const Loop* inner = as_loop(stmt)) {
         if (inner->kind == LoopKind::parallel) fail("a parallel loop inside another loop");
         this->loop(*inner, values, variables);
         continue;
       }
-      for_each_index(stmt, [&](const Index& index) { check_index(index, values, variables); });
-      check_operands(stmt, values);
+      for_each_index(stmt, [&](const Index& index) { check_index(index, variables); });
+      for_each_operand(stmt, [&](ValueId value) { check_defined(value, values); });
       check_access(stmt);
+      if (const Branch* branch = as_branch(stmt)) {
+        body(branch->body, values, variables);
+        body(branch->otherwise, values, variables);
+      }
       if (const std::optional<ValueId> result = result_of(stmt)) values.insert(*result);
     }
   }
 
-  void check_index(const Index& index, const std::set<ValueId>& values,
-                   const std::set<LoopVar>& variables) const {
+  void check_index(const Index& index, const std::set<LoopVar>& variables) const {
     for_each_variable(index, [&](LoopVar var) {
       if (variables.count(var) == 0)
         fail("an index uses " + kernel_.variables[static_cast<size_t>(var)] + " outside its loop");
     });
-    for_each_value(index, [&](ValueId value) { check_defined(value, values); });
   }
 
   void check_defined(ValueId value, const std::set<ValueId>& values) const {
     if (values.count(value) == 0)
       fail("v" + std::to_string(static_cast<uint32_t>(value)) + " is used where it is not defined");
-  }
-
-  void check_operands(const Stmt& stmt, const std::set<ValueId>& values) const {
-    if (const auto* compute = std::get_if<Compute>(&stmt)) {
-      for (ValueId operand : compute->operands) check_defined(operand, values);
-    }
-    if (const auto* store = std::get_if<Store>(&stmt)) check_defined(store->value, values);
-    if (const auto* step = std::get_if<Accumulate>(&stmt)) check_defined(step->value, values);
-    if (const auto* check = std::get_if<CheckRange>(&stmt)) check_defined(check->value, values);
-  }
-
-  static std::optional<ValueId> result_of(const Stmt& stmt) {
-    if (const auto* s = std::get_if<Literal>(&stmt)) return s->result;
-    if (const auto* s = std::get_if<IndexValue>(&stmt)) return s->result;
-    if (const auto* s = std::get_if<Test>(&stmt)) return s->result;
-    if (const auto* s = std::get_if<Load>(&stmt)) return s->result;
-    if (const auto* s = std::get_if<Compute>(&stmt)) return s->result;
-    if (const auto* s = std::get_if<Read>(&stmt)) return s->result;
-    if (const auto* s = std::get_if<Accumulate>(&stmt)) return s->running;
-    return std::nullopt;
   }
 
   void check_access(const Stmt& stmt) const {

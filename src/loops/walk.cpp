@@ -2,33 +2,59 @@
 
 namespace tokamak {
 
-void walk(Loop& loop, const NestVisitor& visitor) {
-  visitor.enter(loop);
-  for (Stmt& stmt : loop.body) {
+namespace {
+
+void walk_body(std::vector<Stmt>& body, const NestVisitor& visitor) {
+  for (Stmt& stmt : body) {
     if (Loop* inner = as_loop(stmt)) {
       walk(*inner, visitor);
-    } else {
-      visitor.visit(stmt);
+      continue;
+    }
+    visitor.visit(stmt);
+    if (Branch* branch = as_branch(stmt)) {
+      walk_body(branch->body, visitor);
+      walk_body(branch->otherwise, visitor);
     }
   }
+}
+
+void walk_body(const std::vector<Stmt>& body, const std::function<void(const Stmt&)>& visit) {
+  for (const Stmt& stmt : body) {
+    if (const Loop* inner = as_loop(stmt)) {
+      walk_body(inner->body, visit);
+      continue;
+    }
+    visit(stmt);
+    if (const Branch* branch = as_branch(stmt)) {
+      walk_body(branch->body, visit);
+      walk_body(branch->otherwise, visit);
+    }
+  }
+}
+
+void for_each_loop_in(const std::vector<Stmt>& body, const std::function<void(const Loop&)>& visit) {
+  for (const Stmt& stmt : body) {
+    if (const Loop* inner = as_loop(stmt)) for_each_loop(*inner, visit);
+    if (const Branch* branch = as_branch(stmt)) {
+      for_each_loop_in(branch->body, visit);
+      for_each_loop_in(branch->otherwise, visit);
+    }
+  }
+}
+
+}  // namespace
+
+void walk(Loop& loop, const NestVisitor& visitor) {
+  visitor.enter(loop);
+  walk_body(loop.body, visitor);
   visitor.leave(loop);
 }
 
-void walk(const Loop& loop, const std::function<void(const Stmt&)>& visit) {
-  for (const Stmt& stmt : loop.body) {
-    if (const Loop* inner = as_loop(stmt)) {
-      walk(*inner, visit);
-    } else {
-      visit(stmt);
-    }
-  }
-}
+void walk(const Loop& loop, const std::function<void(const Stmt&)>& visit) { walk_body(loop.body, visit); }
 
 void for_each_loop(const Loop& loop, const std::function<void(const Loop&)>& visit) {
   visit(loop);
-  for (const Stmt& stmt : loop.body) {
-    if (const Loop* inner = as_loop(stmt)) for_each_loop(*inner, visit);
-  }
+  for_each_loop_in(loop.body, visit);
 }
 
 void for_each_index(Stmt& stmt, const std::function<void(Index&)>& visit) {
@@ -58,6 +84,7 @@ void for_each_index(Stmt& stmt, const std::function<void(Index&)>& visit) {
     void operator()(Spill& s) const { visit(s.slot); }
     void operator()(Unspill& s) const { visit(s.slot); }
     void operator()(CheckRange&) const {}
+    void operator()(std::shared_ptr<Branch>& branch) const { guard(branch->guard); }
     void operator()(std::shared_ptr<Loop>& loop) const {
       if (loop->bound) visit(*loop->bound);
     }
@@ -76,7 +103,32 @@ std::optional<Access> access_of(const Stmt& stmt) {
   return std::nullopt;
 }
 
+std::optional<ValueId> result_of(const Stmt& stmt) {
+  if (const auto* s = std::get_if<Literal>(&stmt)) return s->result;
+  if (const auto* s = std::get_if<IndexValue>(&stmt)) return s->result;
+  if (const auto* s = std::get_if<Test>(&stmt)) return s->result;
+  if (const auto* s = std::get_if<Load>(&stmt)) return s->result;
+  if (const auto* s = std::get_if<Compute>(&stmt)) return s->result;
+  if (const auto* s = std::get_if<Read>(&stmt)) return s->result;
+  if (const auto* s = std::get_if<Accumulate>(&stmt)) return s->running;
+  return std::nullopt;
+}
+
+void for_each_operand(const Stmt& stmt, const std::function<void(ValueId)>& visit) {
+  for_each_index(stmt, [&](const Index& index) { for_each_value(index, visit); });
+  if (const auto* compute = std::get_if<Compute>(&stmt)) {
+    for (ValueId operand : compute->operands) visit(operand);
+  }
+  if (const auto* store = std::get_if<Store>(&stmt)) visit(store->value);
+  if (const auto* step = std::get_if<Accumulate>(&stmt)) visit(step->value);
+  if (const auto* check = std::get_if<CheckRange>(&stmt)) visit(check->value);
+}
+
 Stmt deep_copy(const Stmt& stmt) {
+  if (const Branch* branch = as_branch(stmt)) {
+    return std::make_shared<Branch>(
+        Branch{branch->guard, deep_copy(branch->body), deep_copy(branch->otherwise)});
+  }
   const Loop* loop = as_loop(stmt);
   if (loop == nullptr) return stmt;
   auto copy = std::make_shared<Loop>(*loop);

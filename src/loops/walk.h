@@ -9,6 +9,7 @@
 namespace tokamak {
 
 /// Calls `visit` for every statement that is not a loop, and `enter` / `leave` around the body of every loop.
+/// What is inside a branch comes after the branch itself.
 struct NestVisitor {
   std::function<void(Stmt&)> visit = [](Stmt&) {};
   std::function<void(Loop&)> enter = [](Loop&) {};
@@ -40,6 +41,20 @@ inline const Loop* as_loop(const Stmt& stmt) {
   const auto* loop = std::get_if<std::shared_ptr<Loop>>(&stmt);
   return loop == nullptr ? nullptr : loop->get();
 }
+
+inline Branch* as_branch(Stmt& stmt) {
+  auto* branch = std::get_if<std::shared_ptr<Branch>>(&stmt);
+  return branch == nullptr ? nullptr : branch->get();
+}
+inline const Branch* as_branch(const Stmt& stmt) {
+  const auto* branch = std::get_if<std::shared_ptr<Branch>>(&stmt);
+  return branch == nullptr ? nullptr : branch->get();
+}
+
+/// The value that a statement assigns.
+std::optional<ValueId> result_of(const Stmt& stmt);
+/// The values that a statement uses, those in its indices among them (not in loops and branches inside it).
+void for_each_operand(const Stmt& stmt, const std::function<void(ValueId)>& visit);
 
 /// A copy that shares no loops with the original.
 Stmt deep_copy(const Stmt& stmt);

@@ -4,6 +4,7 @@
 
 #include "loops/walk.h"
 #include "schedule/schedule.h"
+#include "schedule/separate.h"
 #include "schedule/transform.h"
 
 namespace tokamak {
@@ -210,6 +211,8 @@ void apply_one(LoopKernel& kernel, const SplitSweep& decision) {
   split_sweep(kernel, decision.var, decision.chunk);
 }
 
+void apply_one(LoopKernel& kernel, const Separate& decision) { separate_ranges(kernel, decision.aligned); }
+
 void apply_one(LoopKernel& kernel, const Parallelise& decision) {
   for (Nest& nest : kernel.nests) parallelise(kernel, nest.root, decision.enough_tasks);
 }
@@ -285,6 +288,7 @@ std::string to_string(const Decision& decision, const LoopKernel& kernel) {
     std::string operator()(const SplitSweep& d) const {
       return "split the sweep over " + name(d.var) + " into tasks of " + std::to_string(d.chunk);
     }
+    std::string operator()(const Separate&) const { return "run what is inside apart from the edges"; }
     std::string operator()(const Parallelise&) const { return "parallelise the rows"; }
     std::string operator()(const Stream& d) const {
       return "stream " + kernel[d.buffer].name + " past the caches";

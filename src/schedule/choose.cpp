@@ -8,6 +8,7 @@
 #include "ops/record.h"
 #include "schedule/cost.h"
 #include "schedule/schedule.h"
+#include "schedule/separate.h"
 #include "schedule/transform.h"
 
 namespace tokamak {
@@ -76,6 +77,7 @@ class Chooser {
       choose_vector_loop();
       share_sweep();
       cascade();
+      if (has_ranges_to_separate(result_.loops)) decide(Separate{.aligned = !streamed().empty()});
       decide(Parallelise{});
       stream();
     }
@@ -343,14 +345,20 @@ class Chooser {
     }
   }
 
-  void stream() {
-    const LoopKernel& kernel = result_.loops;
-    if (domain_.has_sweep || !own_outputs_) return;
-    for (size_t i = 0; i < kernel.buffers.size(); ++i) {
-      const Buffer& buffer = kernel.buffers[i];
+  /// Outputs that are stored past the caches.
+  std::vector<BufferId> streamed() const {
+    std::vector<BufferId> large;
+    if (domain_.has_sweep || !own_outputs_) return large;
+    for (size_t i = 0; i < result_.loops.buffers.size(); ++i) {
+      const Buffer& buffer = result_.loops.buffers[i];
       if (buffer.role == Buffer::Role::output && buffer.type.bytes() > cpu_.l3_bytes)
-        decide(Stream{static_cast<BufferId>(i)});
+        large.push_back(static_cast<BufferId>(i));
     }
+    return large;
+  }
+
+  void stream() {
+    for (BufferId buffer : streamed()) decide(Stream{buffer});
   }
 
   const FusedKernel& fused_;

@@ -27,9 +27,14 @@ double statement_cost(const LoopKernel& kernel, const Stmt& stmt, int lanes, con
   return kInstruction;
 }
 
-double body_cost(const LoopKernel& kernel, const Loop& loop, int lanes, const Cpu& cpu) {
+double body_cost(const LoopKernel& kernel, const std::vector<Stmt>& body, int lanes, const Cpu& cpu) {
   double cost = 0;
-  for (const Stmt& stmt : loop.body) {
+  for (const Stmt& stmt : body) {
+    if (const Branch* branch = as_branch(stmt)) {
+      cost += std::max(body_cost(kernel, branch->body, lanes, cpu),
+                       body_cost(kernel, branch->otherwise, lanes, cpu));
+      continue;
+    }
     const Loop* inner = as_loop(stmt);
     if (inner == nullptr) {
       cost += statement_cost(kernel, stmt, lanes, cpu);
@@ -37,8 +42,8 @@ double body_cost(const LoopKernel& kernel, const Loop& loop, int lanes, const Cp
     }
     const int inner_lanes = inner->kind == LoopKind::vector ? inner->lanes : lanes;
     const int64_t step = inner->kind == LoopKind::vector ? inner->lanes : 1;
-    cost +=
-        static_cast<double>((inner->extent + step - 1) / step) * body_cost(kernel, *inner, inner_lanes, cpu);
+    cost += static_cast<double>((inner->extent + step - 1) / step) *
+            body_cost(kernel, inner->body, inner_lanes, cpu);
   }
   return cost;
 }
@@ -46,7 +51,7 @@ double body_cost(const LoopKernel& kernel, const Loop& loop, int lanes, const Cp
 }  // namespace
 
 double task_cost(const LoopKernel& kernel, const Nest& nest, const Cpu& cpu) {
-  return body_cost(kernel, nest.root, 1, cpu);
+  return body_cost(kernel, nest.root.body, 1, cpu);
 }
 
 }  // namespace tokamak

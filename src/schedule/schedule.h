@@ -53,6 +53,10 @@ struct SplitSweep {
   LoopVar var;
   int64_t chunk;
 };
+/// Where conditions on loop variables have one answer for a long time, run a body that does not ask.
+struct Separate {
+  bool aligned;  ///< cut vector loops only between their rounds
+};
 /// The outer loops of every nest, as far as they are row loops, become its parallel loop.
 struct Parallelise {
   int64_t enough_tasks = 1024;  ///< more only make every task work out its place again
@@ -64,7 +68,7 @@ struct Stream {
 };
 
 using Decision =
-    std::variant<Collapse, Split, Tile, Vectorise, Widen, Cascade, SplitSweep, Parallelise, Stream>;
+    std::variant<Collapse, Split, Tile, Vectorise, Widen, Cascade, SplitSweep, Separate, Parallelise, Stream>;
 using Schedule = std::vector<Decision>;
 
 /// A kernel's loops with the decisions that made them what they are.

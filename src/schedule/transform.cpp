@@ -63,16 +63,11 @@ std::shared_ptr<Loop> split_loop(LoopKernel& kernel, Loop& loop, int64_t tile, L
   return outer_loop;
 }
 
-namespace {
-
-/// The loop that ends the body, when it is the only one there.
 Loop* only_loop(Loop& loop) {
   const auto loops = std::count_if(loop.body.begin(), loop.body.end(),
                                    [](const Stmt& stmt) { return as_loop(stmt) != nullptr; });
   return loops == 1 ? as_loop(loop.body.back()) : nullptr;
 }
-
-}  // namespace
 
 void parallelise(LoopKernel& kernel, Loop& root, int64_t enough_tasks) {
   std::vector<std::pair<LoopVar, int64_t>> rows;

@@ -23,6 +23,9 @@ void replace_loops(Loop& root, LoopVar var, const std::function<std::vector<Stmt
 /// outer*tile + inner. `inner` may be the same variable. Takes the loop's body.
 std::shared_ptr<Loop> split_loop(LoopKernel& kernel, Loop& loop, int64_t tile, LoopVar outer, LoopVar inner);
 
+/// The loop that ends the body, when it is the only one there.
+Loop* only_loop(Loop& loop);
+
 /// Makes one parallel loop of the nest's root and the unordered loops directly inside it.
 void parallelise(LoopKernel& kernel, Loop& root, int64_t enough_tasks);
 

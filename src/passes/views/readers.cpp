@@ -33,6 +33,59 @@ std::optional<Rewrite> joined_slices(const ViewContext& context, const std::vect
   return Pending{Op::slice, {*whole}, slice_attributes(joined)};
 }
 
+/// The range of `axis` that a slice takes of its operand, when it takes all of the other axes and every
+/// element.
+std::optional<AxisRange> run_along(const ViewContext& context, Value slice, Value operand, size_t axis) {
+  const Shape& shape = context.shape_of(operand);
+  const std::vector<AxisRange> ranges = ranges_of(context.graph()[slice].attributes, shape);
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    if (i == axis ? ranges[i].step != 1 : ranges[i].count != shape[i]) return std::nullopt;
+  }
+  return ranges[axis];
+}
+
+/// The pieces of a concatenation along `axis` that the value is, or is a run of; nothing when it is neither.
+std::vector<Value> pieces_of(ViewContext& context, Value value, size_t axis) {
+  const bool is_slice = context.graph()[value].op == Op::slice;
+  const Value whole = is_slice ? context.graph()[value].inputs[0] : value;
+  if (context.graph()[whole].op != Op::concatenate) return {};
+  if (static_cast<size_t>(context.graph()[whole].attributes.integer(Attr::axis)) != axis) return {};
+  const std::vector<Value> inputs = context.graph()[whole].inputs;
+  if (!is_slice) return inputs;
+  const std::optional<AxisRange> run = run_along(context, value, whole, axis);
+  if (!run) return {};
+  const std::vector<int64_t> offsets = context.offsets_of(whole);
+  std::vector<Value> pieces;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Shape shape = context.shape_of(inputs[i]);
+    const int64_t first = std::max<int64_t>(run->start - offsets[i], 0);
+    const int64_t end = std::min(run->start + run->count - offsets[i], shape[axis]);
+    if (first >= end) continue;
+    std::vector<AxisRange> ranges(shape.size());
+    for (size_t k = 0; k < shape.size(); ++k) ranges[k] = {0, 1, shape[k]};
+    ranges[axis] = {first, 1, end - first};
+    pieces.push_back(end - first == shape[axis]
+                         ? inputs[i]
+                         : context.make_inner(Pending{Op::slice, {inputs[i]}, slice_attributes(ranges)}));
+  }
+  return pieces;
+}
+
+/// concatenate(a, concatenate(b, c)) = concatenate(a, b, c), and the same with runs of concatenations: many
+/// writes to parts of an array become one concatenation.
+std::optional<Rewrite> flattened(ViewContext& context, const Pending& node, size_t axis) {
+  std::vector<Value> all;
+  bool found = false;
+  for (Value input : node.inputs) {
+    const std::vector<Value> pieces = pieces_of(context, input, axis);
+    found = found || !pieces.empty();
+    if (pieces.empty()) all.push_back(input);
+    all.insert(all.end(), pieces.begin(), pieces.end());
+  }
+  if (!found) return std::nullopt;
+  return Pending{Op::concatenate, std::move(all), node.attributes};
+}
+
 }  // namespace
 
 std::optional<Rewrite> rewrite_concatenate(ViewContext& context, const Pending& node) {
@@ -44,7 +97,8 @@ std::optional<Rewrite> rewrite_concatenate(ViewContext& context, const Pending& 
   }
   if (kept.empty()) return node.inputs[0];
   if (kept.size() != node.inputs.size()) return Pending{Op::concatenate, std::move(kept), node.attributes};
-  return joined_slices(context, node.inputs, axis);
+  if (std::optional<Rewrite> joined = joined_slices(context, node.inputs, axis)) return joined;
+  return flattened(context, node, axis);
 }
 
 std::optional<Rewrite> rewrite_pad(ViewContext&, const Pending& node) {
