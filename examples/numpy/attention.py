@@ -15,6 +15,7 @@ def program(x, wq, wk, wv, heads):
     return np.moveaxis(weights @ v, 0, 1).reshape(n, width)
 
 
-def arguments(rng):
-    w = [rng.standard_normal((64, 64)) / 8 for _ in range(3)]
-    return rng.standard_normal((128, 64)), *w, 4
+def arguments(rng, large=False):
+    n, width, heads = (1024, 256, 8) if large else (32, 32, 4)
+    w = [rng.standard_normal((width, width)) / np.sqrt(width) for _ in range(3)]
+    return rng.standard_normal((n, width)), *w, heads

@@ -22,6 +22,6 @@ def program(spot, strike, years, rate, volatility):
     return call, call - spot + discounted
 
 
-def arguments(rng):
-    n = 100_000
+def arguments(rng, large=False):
+    n = 500_000 if large else 500
     return rng.uniform(10, 100, n), rng.uniform(10, 100, n), rng.uniform(0.1, 2, n), 0.03, 0.25

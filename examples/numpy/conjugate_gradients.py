@@ -20,6 +20,7 @@ def program(a, b, steps):
     return x, np.sqrt(rr)
 
 
-def arguments(rng):
-    a = rng.standard_normal((200, 200))
-    return a @ a.T / 200 + 2 * np.eye(200), rng.standard_normal(200), 10
+def arguments(rng, large=False):
+    n = 1000 if large else 40
+    a = rng.standard_normal((n, n))
+    return a @ a.T / n + 2 * np.eye(n), rng.standard_normal(n), 10

@@ -13,5 +13,6 @@ def program(latitude, longitude):
     return 2 * 6371.0 * np.arcsin(np.sqrt(np.clip(h, 0, 1)))
 
 
-def arguments(rng):
-    return rng.uniform(-90, 90, 500), rng.uniform(-180, 180, 500)
+def arguments(rng, large=False):
+    n = 1000 if large else 20
+    return rng.uniform(-90, 90, n), rng.uniform(-180, 180, n)

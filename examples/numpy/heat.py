@@ -13,5 +13,5 @@ def program(u, steps):
     return u.mean()
 
 
-def arguments(rng):
-    return rng.random((200, 300)), 4
+def arguments(rng, large=False):
+    return rng.random((1000, 1000) if large else (20, 30)), 4

@@ -22,5 +22,5 @@ def program(image):
     return out, edges
 
 
-def arguments(rng):
-    return (rng.integers(0, 256, (240, 320)).astype(np.uint8),)
+def arguments(rng, large=False):
+    return (rng.integers(0, 256, (1080, 1920) if large else (24, 32)).astype(np.uint8),)

@@ -17,5 +17,6 @@ def program(points, centres):
     return label, moved
 
 
-def arguments(rng):
-    return rng.standard_normal((4000, 8)), rng.standard_normal((12, 8))
+def arguments(rng, large=False):
+    n, k, features = (100_000, 12, 8) if large else (100, 5, 4)
+    return rng.standard_normal((n, features)), rng.standard_normal((k, features))

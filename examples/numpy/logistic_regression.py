@@ -13,6 +13,7 @@ def program(x, y, w, rate, steps):
     return -(y * np.log(p) + (1 - y) * np.log(1 - p)).mean()
 
 
-def arguments(rng):
-    x = rng.standard_normal((3000, 20))
-    return x, (x @ rng.standard_normal(20) > 0).astype(float), np.zeros(20), 0.5, 5
+def arguments(rng, large=False):
+    n, features = (50_000, 30) if large else (100, 5)
+    x = rng.standard_normal((n, features))
+    return x, (x @ rng.standard_normal(features) > 0).astype(float), np.zeros(features), 0.5, 5

@@ -16,5 +16,6 @@ def program(x, y, steps):
     return count
 
 
-def arguments(rng):
-    return np.linspace(-2, 0.6, 320), np.linspace(-1.2, 1.2, 240), 20
+def arguments(rng, large=False):
+    width, height = (640, 480) if large else (32, 24)
+    return np.linspace(-2, 0.6, width), np.linspace(-1.2, 1.2, height), 20

@@ -15,5 +15,5 @@ def program(normal, spot, strike, rate, volatility):
     return price.mean(), price.std() / np.sqrt(normal.shape[0])
 
 
-def arguments(rng):
-    return rng.standard_normal((5000, 64)), 100.0, 105.0, 0.02, 0.3
+def arguments(rng, large=False):
+    return rng.standard_normal((50_000, 64) if large else (50, 16)), 100.0, 105.0, 0.02, 0.3

@@ -25,5 +25,6 @@ def program(price):
     return short, long, volatility, (signal[:-1] * returns[1:]).sum()
 
 
-def arguments(rng):
-    return (100 * np.exp(np.cumsum(0.01 * rng.standard_normal(5000))),)
+def arguments(rng, large=False):
+    n = 300_000 if large else 250
+    return (100 * np.exp(np.cumsum(0.01 * rng.standard_normal(n))),)

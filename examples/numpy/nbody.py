@@ -14,6 +14,6 @@ def program(position, velocity, mass, dt):
     return 0.5 * (mass * (velocity**2).sum(axis=-1)).sum()
 
 
-def arguments(rng):
-    n = 300
+def arguments(rng, large=False):
+    n = 600 if large else 16
     return rng.standard_normal((n, 3)), np.zeros((n, 3)), rng.random(n), 0.01

@@ -15,5 +15,6 @@ def program(links, damping, steps):
     return rank / rank.sum()
 
 
-def arguments(rng):
-    return (rng.random((400, 400)) < 0.02).astype(float), 0.85, 8
+def arguments(rng, large=False):
+    n = 1500 if large else 30
+    return (rng.random((n, n)) < 10 / n).astype(float), 0.85, 8

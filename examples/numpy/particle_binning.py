@@ -22,5 +22,6 @@ def program(position, velocity, mass, dt, n):
     return density, count.reshape(n, n), spectrum, where
 
 
-def arguments(rng):
-    return rng.random((50000, 2)), rng.standard_normal((50000, 2)), rng.random(50000), 1e-3, 64
+def arguments(rng, large=False):
+    particles, n = (300_000, 128) if large else (200, 8)
+    return rng.random((particles, 2)), rng.standard_normal((particles, 2)), rng.random(particles), 1e-3, n

@@ -16,7 +16,7 @@ def program(now, before, courant, steps):
     return energy
 
 
-def arguments(rng):
-    x = np.linspace(0, 1, 2000)
+def arguments(rng, large=False):
+    x = np.linspace(0, 1, 200_000 if large else 200)
     start = np.exp(-((x - 0.3) ** 2) * 500)
     return start.copy(), start.copy(), 0.9, 6
