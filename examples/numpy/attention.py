@@ -16,6 +16,6 @@ def program(x, wq, wk, wv, heads):
 
 
 def arguments(rng, large=False):
-    n, width, heads = (1024, 256, 8) if large else (32, 32, 4)
+    n, width, heads = (512, 256, 8) if large else (32, 32, 4)
     w = [rng.standard_normal((width, width)) / np.sqrt(width) for _ in range(3)]
     return rng.standard_normal((n, width)), *w, heads

@@ -4,7 +4,7 @@ import numpy as np
 import tokamak as tk
 
 
-@tk.jit(static_argnames=("rule", "steps"))
+@tk.jit(static_argnames="steps")
 def program(cells, rule, steps):
     table = np.array([(rule >> i) & 1 for i in range(8)], dtype=np.uint8)
     history = np.zeros((steps + 1, len(cells)), dtype=np.uint8)

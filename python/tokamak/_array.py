@@ -281,10 +281,8 @@ class Array(_native.ArrayBase):
         return bool(reductions.any_(ufuncs.call(np.equal, self, value)))
 
     def __getitem__(self, key: Any) -> Any:
-        if masked.is_computed_mask(key):
-            masked.everywhere(key, self)
-            return masked.Masked(_sharing.fresh(self), key)
-        return indexing.getitem(self, key)
+        under_mask = masked.getitem(self, key)
+        return indexing.getitem(self, key) if under_mask is None else under_mask
 
     def __setitem__(self, key: Any, value: Any) -> None:
         writing.setitem(self, key, value)

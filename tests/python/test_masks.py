@@ -133,3 +133,37 @@ def test_errors_of_reductions_under_a_mask(rng):
         tk.jit(lambda x: x[x[:, 0] > 0].sum(axis=2))(x)
     with pytest.raises(tk.Unsupported, match="with these arguments"):
         tk.jit(lambda x: x[x[:, 0] > 0].sum(axis=0, initial=3.0))(x)
+
+
+def test_masks_beside_integers_and_slices(rng):
+    def work(hsv, row, cube):
+        red = hsv[..., 0] > 0.5
+        hsv[red, 0] += 0.25
+        hsv[red, 1:] = hsv[red, 1:] * 2 - 1
+        hsv[~red, ..., 2] = 7
+        row[1, row[1] > 0] *= -1
+        row[-1, row[0] > 0] = 3
+        cube[:, red] = 0
+        cube[..., row[0] > 0] = 5
+        cube[0, red] -= 1
+        return cube
+
+    def sums(hsv, row):
+        red = hsv[..., 0] > 0.5
+        return hsv[red, 0].sum(), hsv[red, 1:].mean(axis=0), row[2, row[2] > 0].sum()
+
+    hsv, row = rng.random((4, 5, 3)), rng.standard_normal((3, 5))
+    check_writes(work, hsv, row, rng.random((2, 4, 5)))
+    agree(sums, hsv, row, rounded=True)
+
+
+def test_errors_of_masks_beside_others(rng):
+    x = rng.random((3, 4))
+    with pytest.raises(NotImplementedError, match="depends on values"):
+        tk.jit(lambda x: x[:, x[0] > 0].sum())(x)
+    with pytest.raises(NotImplementedError, match="not a number"):
+        tk.jit(lambda x: x.__setitem__((slice(None), x[0] > 0), x[:, :1]))(x)
+    with pytest.raises(IndexError, match="mask of shape"):
+        tk.jit(lambda x: x.__setitem__((x[0] > 0, 0), 1))(x)
+    with pytest.raises(IndexError, match="too many indices"):
+        tk.jit(lambda x: x.__setitem__((x > 0, 0), 1))(x)

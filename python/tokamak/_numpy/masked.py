@@ -19,11 +19,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from .. import _sharing
 from .._errors import Unsupported, UserIndexError, fail
 from .._native import ArrayBase, is_same_value
 from .._ops import as_array, broadcast, is_array, reshape
 from .._registry import TABLE
 from . import ufuncs
+from .indexing import basic, expanded
 from .reductions import axes_of
 
 _WHY = "because how many elements are true depends on values"
@@ -174,3 +176,38 @@ class Masked(np.lib.mixins.NDArrayOperatorsMixin):
 
 def is_computed_mask(key: Any) -> bool:
     return isinstance(key, ArrayBase) and key._traced and key.dtype.kind == "b"
+
+
+def _is_basic(item: Any) -> bool:
+    is_integer = isinstance(item, (int, np.integer)) and not isinstance(item, bool)
+    return item is None or item is Ellipsis or isinstance(item, slice) or is_integer
+
+
+def view_under_mask(x: Any, key: Any) -> tuple[Any, Any, int] | None:
+    """x[mask, 0], x[1:, mask]: the view of x that the rest of the key gives, the mask and the axis of the view where it
+    begins. None if the key is not of that kind: one mask that is computed, beside integers, slices, ellipsis and newaxis."""
+    items = list(key) if isinstance(key, tuple) else [key]
+    at = [i for i, item in enumerate(items) if is_computed_mask(item)]
+    if len(at) != 1 or not all(_is_basic(item) for i, item in enumerate(items) if i != at[0]):
+        return None
+    mask, before, after = items[at[0]], items[: at[0]], items[at[0] + 1 :]
+    if not before and not after:
+        return x, mask, 0
+    view = basic(x, expanded(x, (*before, *[slice(None)] * mask.ndim, *after)))
+    if Ellipsis in before:
+        return view, mask, view.ndim - _axes_that_stay(after) - mask.ndim
+    return view, mask, _axes_that_stay(before)
+
+
+def _axes_that_stay(items: list[Any]) -> int:
+    return sum(item is None or isinstance(item, slice) for item in items)
+
+
+def getitem(x: Any, key: Any) -> Masked | None:
+    """x[mask], x[mask, 0], x[0, mask]. None if there is no such mask, or other axes come first."""
+    found = view_under_mask(x, key)
+    if found is None or found[2] != 0:
+        return None
+    view, mask, _ = found
+    everywhere(mask, view)
+    return Masked(_sharing.fresh(view), mask)

@@ -16,7 +16,7 @@ from .._native import ArrayBase
 from .._ops import apply, as_array, broadcast, convert, is_array, is_number, reshape, select, slice_axis
 from .._registry import implements
 from .indexing import basic, expanded, is_index_array
-from .masked import Masked, everywhere, is_computed_mask, is_same_mask, refuse
+from .masked import Masked, everywhere, is_same_mask, refuse, view_under_mask
 
 #: Known places in an array as small as this are a choice between old and new elements, which fuses with what follows.
 _FEW = 1 << 14
@@ -25,10 +25,8 @@ _FEW_SLICES = 4
 
 
 def setitem(x: Any, key: Any, value: Any) -> None:
-    if isinstance(key, tuple) and len(key) == 1:
-        (key,) = key
-    if is_computed_mask(key):
-        _sharing.write(x, _masked(x, key, value), "x[mask] = y")
+    if (found := view_under_mask(x, key)) is not None:
+        _write_under_mask(*found, value)
         return
     items = expanded(x, key)
     if any(is_index_array(item) for item in items):
@@ -89,6 +87,15 @@ def broadcast_into(value: Any, shape: Sequence[int], what: str) -> Any:
     if not fits:
         fail(UserValueError, f"{what}: {value._type_text} does not fit into the shape {tuple(shape)}")
     return broadcast(given, shape)
+
+
+def _write_under_mask(x: Any, mask: Any, axis: int, value: Any) -> None:
+    """x[mask] = value, where the mask begins at an axis: behind others, the value has to be the same for all elements."""
+    if axis != 0:
+        if np.ndim(value) != 0:
+            refuse("x[:, mask] = y with a y that is not a number")
+        x = np.moveaxis(x, range(axis, axis + mask.ndim), range(mask.ndim))
+    _sharing.write(x, _masked(x, mask, value), "x[mask] = y")
 
 
 def _masked(x: Any, mask: Any, given: Any) -> Any:
