@@ -8,15 +8,22 @@
 namespace tokamak {
 namespace {
 
-bool same(const Guard& a, const Guard& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Condition& x, const Condition& y) {
-    return x.low == y.low && x.high == y.high && x.index == y.index;
+bool contains(const Guard& guard, const Condition& wanted) {
+  return std::any_of(guard.begin(), guard.end(), [&](const Condition& one) {
+    return one.index == wanted.index && one.low >= wanted.low && one.high <= wanted.high;
   });
+}
+
+/// Whether `weak` holds wherever `strong` does.
+bool implies(const Guard& strong, const Guard& weak) {
+  return std::all_of(weak.begin(), weak.end(), [&](const Condition& one) { return contains(strong, one); });
 }
 
 Guard both(const Guard& a, const Guard& b) {
   Guard guard = a;
-  guard.insert(guard.end(), b.begin(), b.end());
+  for (const Condition& condition : b) {
+    if (!contains(guard, condition)) guard.push_back(condition);
+  }
   return guard;
 }
 
@@ -72,7 +79,7 @@ const Evaluator::Known* Evaluator::find(Value value, const std::vector<Index>& a
   const bool guard_matters = !reduces(body_[value]);
   for (const Known& known : entries->second) {
     if (known.depth >= builder_.depth() || builder_.instance(known.depth) != known.instance) continue;
-    if (known.at == at && (!guard_matters || same(known.guard, guard))) return &known;
+    if (known.at == at && (!guard_matters || implies(guard, known.guard))) return &known;
   }
   return nullptr;
 }
@@ -166,9 +173,13 @@ ValueId Evaluator::make(Value value, const std::vector<Index>& at, const Guard& 
       return builder_.index_value(at[static_cast<size_t>(node.attributes.integer(Attr::axis))],
                                   node.type.dtype);
     case OpFamily::Elementwise: {
-      std::vector<ValueId> operands;
-      for (const ElementRead& read : reads_of(body_, value, at, kernel_.extents_function(), {})) {
-        operands.push_back(evaluate(node.inputs[read.operand], read.index, guard));
+      const std::vector<ElementRead> reads = reads_of(body_, value, at, kernel_.extents_function(), {});
+      std::vector<ValueId> operands(reads.size());
+      for (size_t turn = 0; turn < reads.size(); ++turn) {
+        // `select inside, pad(new), old` writes to a slice, and `new` is often made from what `old` is, too.
+        // Asked for under no guard first, that is known under the guard of the pad.
+        const size_t i = node.op == Op::select ? reads.size() - 1 - turn : turn;
+        operands[i] = evaluate(node.inputs[reads[i].operand], reads[i].index, guard);
       }
       return builder_.compute(node.op, std::move(operands), node.type.dtype);
     }
