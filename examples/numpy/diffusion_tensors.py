@@ -1,4 +1,4 @@
-"""Eigenvalues of many symmetric 3x3 matrices (diffusion tensors of a brain) by sweeps of Jacobi's rotations."""
+"""Eigenvalues of many symmetric 3x3 matrices (diffusion tensors of a brain) by Jacobi's rotations."""
 
 import numpy as np
 import tokamak as tk

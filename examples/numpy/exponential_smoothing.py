@@ -1,4 +1,4 @@
-"""Forecasts of many series by the method of Holt and Winters: level, trend and season, one observation at a time."""
+"""Forecasts of many series by the method of Holt and Winters: level, trend and season."""
 
 import numpy as np
 import tokamak as tk
@@ -6,7 +6,7 @@ import tokamak as tk
 
 @tk.jit(static_argnames="period")
 def program(y, alpha, beta, gamma, period):
-    series, n = y.shape
+    n = y.shape[1]
     level = y[:, :period].mean(axis=1)
     trend = (y[:, period : 2 * period].mean(axis=1) - level) / period
     season = y[:, :period] - level[:, None]

@@ -1,4 +1,4 @@
-"""The QR factors of a matrix by the modified method of Gram and Schmidt, and a least squares fit with them."""
+"""The QR factors of a matrix by the method of Gram and Schmidt, and a least squares fit with them."""
 
 import numpy as np
 import tokamak as tk

@@ -8,7 +8,9 @@ import tokamak as tk
 def program(spins, random, beta):
     i, j = np.indices(spins.shape)
     for colour in (0, 1):
-        neighbours = np.roll(spins, 1, 0) + np.roll(spins, -1, 0) + np.roll(spins, 1, 1) + np.roll(spins, -1, 1)
+        neighbours = (
+            np.roll(spins, 1, 0) + np.roll(spins, -1, 0) + np.roll(spins, 1, 1) + np.roll(spins, -1, 1)
+        )
         cost = 2 * spins * neighbours
         flip = (random[colour] < np.exp(-beta * cost)) & ((i + j) % 2 == colour)
         spins[flip] *= -1

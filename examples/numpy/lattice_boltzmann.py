@@ -25,7 +25,9 @@ def program(f, cylinder, tau):
     f[:] = np.where(cylinder[:, :, None], bounced, f)
     ux[cylinder] = 0
     uy[cylinder] = 0
-    vorticity = (np.roll(ux, -1, axis=0) - np.roll(ux, 1, axis=0)) - (np.roll(uy, -1, axis=1) - np.roll(uy, 1, axis=1))
+    vorticity = (np.roll(ux, -1, axis=0) - np.roll(ux, 1, axis=0)) - (
+        np.roll(uy, -1, axis=1) - np.roll(uy, 1, axis=1)
+    )
     return vorticity
 
 

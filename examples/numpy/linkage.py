@@ -1,4 +1,4 @@
-"""Genetics: allele frequencies, heterozygosity, a test of Hardy-Weinberg and linkage between all pairs of sites."""
+"""Genetics: allele frequencies, a test of Hardy and Weinberg, and linkage between all pairs of sites."""
 
 import numpy as np
 import tokamak as tk

@@ -11,7 +11,7 @@ def derivative(state, sigma=10.0, rho=28.0, beta=8.0 / 3.0):
 
 @tk.jit(static_argnames="steps")
 def program(state, dt, steps):
-    trajectory = np.empty((steps + 1,) + state.shape)
+    trajectory = np.empty((steps + 1, *state.shape))
     trajectory[0] = state
     for i in range(steps):
         k1 = derivative(state)

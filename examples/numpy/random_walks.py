@@ -1,4 +1,4 @@
-"""Random walks in the plane: mean square displacement for several delays, first passage and the largest distance."""
+"""Random walks in the plane: mean square displacement, first passage and the largest distance."""
 
 import numpy as np
 import tokamak as tk

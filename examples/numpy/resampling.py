@@ -1,4 +1,4 @@
-"""Measurements at uneven times: interpolated to an even grid, filtered, and integrated between given bounds."""
+"""Measurements at uneven times: interpolated to an even grid, filtered and integrated."""
 
 import numpy as np
 import tokamak as tk

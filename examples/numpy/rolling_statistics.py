@@ -1,4 +1,4 @@
-"""Rolling means, deviations, extremes and medians of a measured series, and where it leaves its usual range."""
+"""Rolling means, deviations, extremes and medians of a series, and where it leaves its usual range."""
 
 import numpy as np
 import tokamak as tk

@@ -2,8 +2,8 @@
 
 python examples/numpy/run.py [NAME ...] [--small | --large] [--json FILE]
 
-NumPy and Tokamak take turns, and the best time of each counts. Arguments are copied before every call, outside the timed
-part, since programs write to them. The first call traces, compiles and runs.
+NumPy and Tokamak take turns, and the best time of each counts. Arguments are copied before every call, outside
+the timed part, since programs write to them. The first call traces, compiles and runs.
 """
 
 import argparse
@@ -52,7 +52,14 @@ def measure(name, size):
     first = call_time(compiled, arguments)
     times = [(turn(plain, arguments), turn(compiled, arguments)) for _ in range(TURNS)]
     numpy, ours = (1e3 * min(one) for one in zip(*times, strict=True))
-    return {"name": name, "size": size, "numpy": numpy, "ours": ours, "faster": numpy / ours, "first": 1e3 * first}
+    return {
+        "name": name,
+        "size": size,
+        "numpy": numpy,
+        "ours": ours,
+        "faster": numpy / ours,
+        "first": 1e3 * first,
+    }
 
 
 def row(rows):
@@ -63,12 +70,11 @@ def row(rows):
 
 
 def summary(size, rows):
-    faster = [one["faster"] for one in rows]
+    mean = np.exp(np.mean([np.log(one["faster"]) for one in rows]))
+    first = np.median([one["first"] for one in rows])
     slower = [one["name"] for one in rows if one["faster"] < 1]
-    print(
-        f"{size}: {np.exp(np.mean(np.log(faster))):.2f}x in geometric mean, first call {np.median([one['first'] for one in rows]):.0f} ms"
-        f" in the median, {len(slower)} of {len(rows)} slower than NumPy {' '.join(slower)}"
-    )
+    print(f"{size}: {mean:.2f}x in geometric mean, first call {first:.0f} ms in the median")
+    print(f"  slower than NumPy: {len(slower)} of {len(rows)}  {' '.join(slower)}")
 
 
 def main():

@@ -12,6 +12,7 @@
 #include "guards.h"
 #include "jit_callable.h"
 #include "location.h"
+#include "lookup.h"
 #include "reports.h"
 #include "trace/location.h"
 #include "tracing.h"
@@ -28,6 +29,7 @@ NB_MODULE(_native, module) {
   bind_functions(module);
   bind_guards(module);
   bind_tracing(module);
+  bind_lookup(module);
   bind_reports(module);
   bind_runtime(module);
   tokamak::set_location_provider(user_python_line);

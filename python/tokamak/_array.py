@@ -470,6 +470,7 @@ def _name_methods() -> None:
 
 _name_methods()
 _native.set_array_class(Array)
+_native.set_lookup(lambda table, key: _ops.as_array(table)[key])
 
 
 def array(values: Any, dtype: Any = None) -> Array:

@@ -44,6 +44,11 @@ def _of_arrays(a: Any = None, *args: Any, **kwargs: Any) -> bool:
     return _holds_array([a])
 
 
+def _at_computed_places(a: Any = None, indices: Any = None, *args: Any, **kwargs: Any) -> bool:
+    """NumPy asks only the array whose function to call, not the indices."""
+    return _holds_array([a, indices])
+
+
 def _without_seed(seed: Any = None) -> bool:
     return seed is None
 
@@ -62,6 +67,7 @@ _REPLACED: dict[tuple[str, str], tuple[Callable[..., bool], Callable[..., Any] |
     ("numpy", "asarray"): (_of_arrays, None),
     ("numpy", "asanyarray"): (_of_arrays, None),
     ("numpy", "ascontiguousarray"): (_of_arrays, None),
+    ("numpy", "take"): (_at_computed_places, None),
     ("numpy.random", "default_rng"): (_without_seed, _refuse_generator),  # where it is loaded; see _random
 }
 _lock = threading.Lock()

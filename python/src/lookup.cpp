@@ -1,0 +1,42 @@
+#include "lookup.h"
+
+#include "array.h"
+#include "trace/trace.h"
+
+namespace tokamak::python {
+namespace {
+
+binaryfunc numpys_subscript = nullptr;
+PyObject* look_up = nullptr;  ///< (ndarray, key) -> Array
+
+bool is_traced(PyObject* object) {
+  const PythonArray* array = as_python_array(object);
+  return array != nullptr && array->array.is_traced();
+}
+
+bool holds_traced(PyObject* key) {
+  if (!PyTuple_Check(key)) return is_traced(key);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i) {
+    if (is_traced(PyTuple_GET_ITEM(key, i))) return true;
+  }
+  return false;
+}
+
+PyObject* subscript(PyObject* ndarray, PyObject* key) {
+  if (Trace::current() == nullptr || !holds_traced(key)) return numpys_subscript(ndarray, key);
+  return PyObject_CallFunctionObjArgs(look_up, ndarray, key, nullptr);
+}
+
+void set_lookup(const nb::callable& function) {
+  look_up = nb::object(function).release().ptr();  // as long as the process lives, as NumPy does
+  PyMappingMethods* methods = PyArray_Type.tp_as_mapping;
+  if (methods->mp_subscript == subscript) return;
+  numpys_subscript = methods->mp_subscript;
+  methods->mp_subscript = subscript;
+}
+
+}  // namespace
+
+void bind_lookup(nb::module_& module) { module.def("set_lookup", set_lookup, nb::arg("function")); }
+
+}  // namespace tokamak::python
