@@ -1,6 +1,5 @@
 """Heat in a plate: a stencil with slice updates. The edges are held at fixed temperatures."""
 
-import numpy as np
 import tokamak as tk
 
 

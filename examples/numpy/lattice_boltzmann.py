@@ -13,7 +13,8 @@ def program(f, cylinder, tau):
     for i in range(9):
         f[:, :, i] = np.roll(f[:, :, i], cx[i], axis=1)
         f[:, :, i] = np.roll(f[:, :, i], cy[i], axis=0)
-    bounced = f[:, :, [0, 5, 6, 7, 8, 1, 2, 3, 4]]
+    bounced = f[cylinder, :]
+    bounced = bounced[:, [0, 5, 6, 7, 8, 1, 2, 3, 4]]
     rho = np.sum(f, axis=2)
     ux = np.sum(f * cx, axis=2) / rho
     uy = np.sum(f * cy, axis=2) / rho
@@ -22,7 +23,7 @@ def program(f, cylinder, tau):
         cu = cx[i] * ux + cy[i] * uy
         equilibrium[:, :, i] = rho * weights[i] * (1 + 3 * cu + 9 * cu**2 / 2 - 3 * (ux**2 + uy**2) / 2)
     f += -(1.0 / tau) * (f - equilibrium)
-    f[:] = np.where(cylinder[:, :, None], bounced, f)
+    f[cylinder, :] = bounced
     ux[cylinder] = 0
     uy[cylinder] = 0
     vorticity = (np.roll(ux, -1, axis=0) - np.roll(ux, 1, axis=0)) - (

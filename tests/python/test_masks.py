@@ -157,6 +157,22 @@ def test_masks_beside_integers_and_slices(rng):
     agree(sums, hsv, row, rounded=True)
 
 
+def test_parts_of_elements_under_a_mask(rng):
+    def bounce(f, wall):
+        bounced = f[wall, :]
+        bounced = bounced[:, [0, 3, 4, 1, 2]]
+        f += 1
+        f[wall, :] = bounced
+        f[wall, 0] = f[wall][:, 1] * 2
+        f[wall, 1:3] = f[wall][:, ::-1][:, 1:3]
+        return f
+
+    check_writes(bounce, rng.random((4, 6, 5)), rng.random((4, 6)) > 0.5)
+    for key in [np.s_[1:], np.s_[0], np.s_[:, [0, 1], 0], np.s_[1:, 0]]:
+        with pytest.raises(NotImplementedError, match="depends on values"):
+            tk.jit(lambda x, key=key: x[x[:, 0, 0] > 0][key].sum())(rng.random((3, 4, 5)))
+
+
 def test_errors_of_masks_beside_others(rng):
     x = rng.random((3, 4))
     with pytest.raises(NotImplementedError, match="depends on values"):

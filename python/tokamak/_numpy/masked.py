@@ -25,7 +25,7 @@ from .._native import ArrayBase, is_same_value
 from .._ops import as_array, broadcast, is_array, reshape
 from .._registry import TABLE
 from . import ufuncs
-from .indexing import basic, expanded
+from .indexing import basic, expanded, is_index_array
 from .reductions import axes_of
 
 _WHY = "because how many elements are true depends on values"
@@ -142,7 +142,18 @@ class Masked(np.lib.mixins.NDArrayOperatorsMixin):
         refuse(f"x[mask].{name}")
 
     def __getitem__(self, key: Any) -> Any:
-        refuse("indexing x[mask]")
+        """x[mask][:, k]: the same of every element."""
+        items = key if isinstance(key, tuple) else (key,)
+        if not items or not isinstance(items[0], slice) or items[0] != slice(None):
+            refuse("indexing x[mask]")
+        at = [
+            i
+            for i, item in enumerate(items)
+            if is_index_array(item) or isinstance(item, (list, int, np.integer))
+        ]
+        if len(at) > 1 and not all(isinstance(items[i], (int, np.integer)) for i in at):
+            refuse("indexing x[mask] with several arrays")
+        return Masked(self.values[(slice(None),) * self.mask.ndim + items[1:]], self.mask)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         refuse("assigning to elements of x[mask]")
