@@ -31,7 +31,7 @@ def closure(table):
         lambda i: SQUARES[::-1][i],
         lambda i: GRID[i - 1, i],
         lambda i: GRID[:, i],
-        lambda i: GRID[..., i] + GRID[i[0] - 1],
+        lambda i: GRID[..., i] + GRID[i[0] - 1, :3],
         lambda i: Palette.colours[i],
         lambda i: np.array([3, 1, 4, 1, 5])[i],
         lambda i: np.arange(10)[i % 2 + 3],
