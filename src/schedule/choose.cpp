@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <unordered_map>
 
 #include "loops/lower.h"
 #include "loops/walk.h"
@@ -224,14 +225,49 @@ class Chooser {
   }
 
   /// As many lanes as a register holds of the widest element; several registers' worth where a reduction
-  /// would wait for its own last step otherwise.
+  /// would wait for its own last step otherwise, or one gather for the next.
   int choose_lanes(int64_t loop_extent, bool sweeps) const {
     Sizes all;
     for (const Nest& nest : result_.loops.nests) {
       const Sizes sizes = sizes_of(nest.root);
       all = {std::max(all.widest, sizes.widest), all.cost + sizes.cost};
     }
-    return choose_lanes_for(loop_extent, all, sweeps);
+    const int lanes = choose_lanes_for(loop_extent, all, sweeps);
+    // More registers take longer to compile: only where there is enough to do.
+    constexpr int64_t kMany = 1 << 14;
+    constexpr int kRegistersInFlight = 8;
+    return !sweeps && loop_extent >= kMany && gathers_in_turn() ? lanes * kRegistersInFlight : lanes;
+  }
+
+  /// Whether a place in memory is found by reading another, and that by one more, and so on, as in a binary
+  /// search.
+  bool gathers_in_turn() const {
+    constexpr int kLongChain = 4;
+    std::unordered_map<ValueId, int> reads;  // how many in turn lead to a value
+    int longest = 0;
+    auto add = [&](ValueId result, int count) {
+      reads[result] = count;
+      longest = std::max(longest, count);
+    };
+    for (const Nest& nest : result_.loops.nests) {
+      walk(nest.root, [&](const Stmt& stmt) {
+        if (const auto* load = std::get_if<Load>(&stmt)) {
+          int before = -1;
+          for (const Index& index : load->index) {
+            for (const IndexTerm& term : index.terms) {
+              if (const auto* place = std::get_if<ValueId>(&term.atom))
+                before = std::max(before, reads[*place]);
+            }
+          }
+          add(load->result, before + 1);
+        } else if (const auto* compute = std::get_if<Compute>(&stmt)) {
+          int before = 0;
+          for (ValueId operand : compute->operands) before = std::max(before, reads[operand]);
+          add(compute->result, before);
+        }
+      });
+    }
+    return longest >= kLongChain;
   }
 
   /// Bytes of the widest element that a loop works on, and what it costs to do so once.

@@ -187,3 +187,23 @@ def test_places_outside_of_a_shape():
             tk.jit(lambda i: np.unravel_index(i, (2, 3)))(np.array([0, index]))
         with pytest.raises(IndexError):
             tk.jit(lambda i: np.ravel_multi_index((i, i), (2, 3)))(np.array([0, index]))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.int32])
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_many_values_in_long_tables(rng, dtype, side):
+    """Several vectors of values search at once."""
+    table = np.sort(rng.integers(-500, 500, 777).astype(dtype))
+    values = rng.integers(-600, 600, (1 << 14) + 37).astype(dtype)
+    if np.issubdtype(dtype, np.floating):
+        table[-5:], values[3::101], values[5::103] = np.nan, np.nan, np.inf
+        values[-1] = -np.inf
+    agree(lambda t, v: np.searchsorted(t, v, side), table, values)
+    agree(lambda t, v: np.digitize(v, t[:700], right=side == "left"), table, values)
+
+
+def test_many_values_between_many_points(rng):
+    points, values = np.sort(rng.standard_normal(300)), rng.standard_normal(300)
+    at = 1.5 * rng.standard_normal((3, 7001))
+    at[0, ::50] = np.nan
+    agree(np.interp, at, points, values)

@@ -61,9 +61,13 @@ def _places(sorted_: Any, values: Any, or_equal: bool) -> Any:
     while left:
         half = (left + 1) // 2
         probe = apply("add", place, constant(half - 1, dtype))
-        further = _before(apply("gather", sorted_, probe, axis=0, mode="clamp"), values, or_equal)
+        element = apply("gather", sorted_, probe, axis=0, mode="clamp")
+        further = apply("le" if or_equal else "lt", element, values)
         place = select(further, apply("add", place, constant(half, dtype)), place)
         left -= half
+    if _dtypes.is_float(values.dtype):  # NaN is after all numbers, and equal to itself
+        numbers = constant(count, dtype) if or_equal else convert(sum_(apply("eq", sorted_, sorted_)), dtype)
+        place = select(apply("is_nan", values), numbers, place)
     return convert(broadcast(place, values.shape), _dtypes.INT64)
 
 
