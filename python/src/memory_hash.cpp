@@ -77,7 +77,10 @@ uint64_t hash_ndarray(PyArrayObject* array) {
   const std::span strides(reinterpret_cast<const int64_t*>(PyArray_STRIDES(array)), rank);
   const char* data = PyArray_BYTES(array);
   const auto item = static_cast<size_t>(PyArray_ITEMSIZE(array));
-  const uint64_t seed = hash_form(shape, static_cast<uint64_t>(PyArray_DESCR(array)->type_num));
+  const PyArray_Descr* descr = PyArray_DESCR(array);
+  const uint64_t form[] = {static_cast<uint64_t>(descr->type_num), static_cast<uint64_t>(descr->byteorder),
+                           PyArray_IS_C_CONTIGUOUS(array)};
+  const uint64_t seed = hash_form(shape, hash_block(reinterpret_cast<const char*>(form), sizeof(form), 0));
   if (PyArray_IS_C_CONTIGUOUS(array) || PyArray_IS_F_CONTIGUOUS(array)) {
     return hash_block(data, static_cast<size_t>(PyArray_NBYTES(array)), seed);
   }
@@ -127,11 +130,10 @@ std::pair<const char*, const char*> extent_of(PyArrayObject* array) {
 bool is_frozen(PyObject* object) {
   if (const PythonArray* array = as_python_array(object)) return array->is_constant;
   if (!PyArray_Check(object)) return false;
-  for (PyObject* at = object; at != nullptr && PyArray_Check(at);
-       at = PyArray_BASE(reinterpret_cast<PyArrayObject*>(at))) {
-    if (PyArray_ISWRITEABLE(reinterpret_cast<PyArrayObject*>(at))) return false;
-  }
-  return true;
+  PyObject* owner = object;
+  while (owner != nullptr && PyArray_Check(owner))
+    owner = PyArray_BASE(reinterpret_cast<PyArrayObject*>(owner));
+  return owner != nullptr && PyBytes_Check(owner);
 }
 
 }  // namespace tokamak::python

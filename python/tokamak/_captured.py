@@ -43,6 +43,31 @@ _ATOMS = frozenset(
         *(BuiltinFunctionType, EllipsisType, NoneType, NotImplementedType, np.ufunc),
     )
 )
+# Methods that Python calls by itself: code does not name them.
+_SPECIAL = frozenset(
+    name
+    for kind in (int, float, complex, str, list, dict, set, range, type, FunctionType, property, np.ndarray)
+    for name, member in vars(kind).items()
+    if name.startswith("__") and callable(member)
+) | {
+    f"__{name}__"
+    for name in (
+        *(
+            "enter",
+            "exit",
+            "getattr",
+            "get",
+            "set",
+            "delete",
+            "set_name",
+            "instancecheck",
+            "subclasscheck",
+            "missing",
+        ),
+        *("array_ufunc", "array_function", "array_interface", "array_priority", "array_namespace", "dlpack"),
+        *("matmul", "rmatmul", "imatmul", "complex", "length_hint", "fspath"),
+    )
+}
 _STANDARD_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 _LIBRARIES = ("builtins", "numpy", "scipy", "tokamak")
@@ -146,7 +171,10 @@ class Captured:
     def changed(self) -> str | None:
         """The name of something that is not what it was; None when everything is."""
         broken = self.guards.broken()
-        return None if broken < 0 else self.names[broken]
+        if broken < 0:
+            return None
+        attribute = self.guards.detail(broken)
+        return self.names[broken] + (f".{attribute}" if attribute else "")
 
 
 def owner_of(array: Any) -> Any:
@@ -175,12 +203,15 @@ class _Walk:
         self.named: set[str] = set()
         self.seen: dict[int, Any] = {}
         self.places: dict[tuple[Any, ...], tuple[str, tuple[Any, ...], str]] = {}
+        self.members: dict[int, set[str]] = {}  # names of attributes of classes
         self.generators: list[Any] = []
         self.is_traced = False
 
     def finish(self) -> Captured:
         captured = Captured()
         for kind, place, name in self.places.values():
+            if kind == "attributes":
+                place = (*place, tuple(sorted(_SPECIAL | self.members[id(place[0])])))
             captured.add(kind, place, name)
         captured.generators = self.generators
         captured.is_traced = self.is_traced
@@ -236,6 +267,7 @@ class _Walk:
         if self.is_library(value.__globals__.get("__name__")):
             self.visit_wrapped(value, name)
             return
+        self.note("function", f"{value.__name__}, its code or defaults", value)
         code = value.__code__
         names = _names_in(code)
         self.named |= names.all
@@ -247,8 +279,7 @@ class _Walk:
                 continue
         for i, default in enumerate(value.__defaults__ or ()):
             self.visit(default, f"default {i} of {value.__name__}")
-        for key, default in (value.__kwdefaults__ or {}).items():
-            self.visit(default, f"{key} of {value.__name__}")
+        self.visit(value.__kwdefaults__, f"keyword defaults of {value.__name__}")
         self.visit_items(value.__globals__, names.read, "")
         for key in names.read - value.__globals__.keys():
             if not hasattr(builtins, key):
@@ -284,15 +315,20 @@ class _Walk:
             self.visit_items(vars(value), self.attributes & vars(value).keys(), f"{name}.")
 
     def visit_class(self, value: type, name: str) -> None:
+        if self.is_library(value.__module__):
+            return
+        self.note("attributes", name, value)
+        members = self.members.setdefault(id(value), set())
         for base in value.__mro__:
             if self.is_library(base.__module__):
                 continue
             for key, member in vars(base).items():
                 if key in self.attributes and not isinstance(member, MemberDescriptorType):
-                    self.note("attribute", f"{name}.{key}", value, key)
+                    members.add(key)
                     self.visit(member, f"{name}.{key}")
                 elif key.startswith("__") and isinstance(member, FunctionType):
                     self.visit(member, f"{name}.{key}")
+        self.visit(type(value), type(value).__name__)
 
     def visit_instance(self, value: Any, name: str) -> None:
         kind = type(value)
@@ -309,13 +345,14 @@ class _Walk:
         if self.is_library(kind.__module__):
             self.visit_wrapped(value, name)
             return
+        self.note("instance", name, value)
         for base in kind.__mro__:
             for key, member in vars(base).items():
                 if key not in self.attributes:
                     continue
                 if isinstance(member, MemberDescriptorType):
                     self.visit_slot(value, member, f"{name}.{key}")
-                elif type(held) is dict and key not in held and not callable(member):
+                elif type(held) is dict and key not in held and not hasattr(type(member), "__set__"):
                     self.note("item", f"{name}.{key}", held, key)  # would hide that of the class
         self.visit(kind, kind.__name__)
 
@@ -333,10 +370,9 @@ def _visit_method(walk: _Walk, value: Any, name: str) -> None:
 
 
 def _visit_partial(walk: _Walk, value: functools.partial[Any], name: str) -> None:
-    walk.visit(value.func, name)
-    walk.visit(value.args, f"{name}'s arguments")
-    for key, item in value.keywords.items():
-        walk.visit(item, f"{key} of {name}")
+    walk.visit_slot(value, functools.partial.__dict__["func"], name)
+    walk.visit_slot(value, functools.partial.__dict__["args"], f"{name}'s arguments")
+    walk.visit_slot(value, functools.partial.__dict__["keywords"], f"{name}'s keywords")
 
 
 def _visit_wrapper(attribute: str) -> Callable[[_Walk, Any, str], None]:

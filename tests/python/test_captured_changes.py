@@ -1,0 +1,340 @@
+"""Changes of what usually stays as it is: methods, code, defaults, classes, memory that was read-only."""
+
+import functools
+import types
+
+import numpy as np
+import pytest
+import tokamak as tk
+
+from support import assert_same
+
+X = np.linspace(0, 1, 4)
+
+
+def agree(jitted, *args):
+    """The jitted function gives what the function itself gives, now: at once, and from the cache."""
+    for _ in range(2):
+        assert_same(jitted(*args), jitted.__wrapped__(*args))
+
+
+def reason(jitted):
+    return jitted.cache_info().reasons[-1]
+
+
+# -- Classes
+
+
+class Scaled:
+    def __init__(self, k):
+        self.k = k
+
+    def __mul__(self, x):
+        return x * self.k
+
+    def shifted(self, x):
+        return x + self.k
+
+
+def scaled():
+    """A class of its own for every test, which may change it."""
+    members = {
+        name: member for name, member in vars(Scaled).items() if name not in ("__dict__", "__weakref__")
+    }
+    return type("Scaled", (), members)
+
+
+def subclass(kind):
+    return type("Derived", (kind,), {})
+
+
+@pytest.mark.parametrize("derived", [False, True])
+def test_special_methods_replaced(derived):
+    kind = scaled()
+    s = (subclass(kind) if derived else kind)(2.0)
+    f = tk.jit(lambda x: s * x)
+    agree(f, X)
+    kind.__mul__ = lambda self, x: x - self.k
+    agree(f, X)
+    assert (
+        reason(f) == "captured `Derived.__mul__` changed" if derived else "captured `Scaled.__mul__` changed"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "function"),
+    [
+        (
+            "__rmul__",
+            lambda self, x: x * 7,
+            lambda s, x: np.float64(1) * s if hasattr(type(s), "__rmul__") else x,
+        ),
+        ("__bool__", lambda self: False, lambda s, x: x if s else -x),
+        ("__len__", lambda self: 0, lambda s, x: x if s else -x),
+        ("__eq__", lambda self, other: True, lambda s, x: x if s == 1 else -x),
+        ("__getattr__", lambda self, name: 5.0, lambda s, x: x * getattr(s, "missing", 1.0)),
+        ("__getattribute__", lambda self, name: 5.0, lambda s, x: x * s.k),
+        ("__call__", lambda self, x: x * 3, lambda s, x: s(x) if callable(s) else x),
+        (
+            "__contains__",
+            lambda self, x: True,
+            lambda s, x: x if hasattr(type(s), "__contains__") and 1 in s else -x,
+        ),
+    ],
+)
+def test_special_methods_added_later_and_removed(name, method, function):
+    kind = scaled()
+    s = kind(2.0)
+    f = tk.jit(lambda x: function(s, x))
+    agree(f, X)
+    setattr(kind, name, method)
+    agree(f, X)
+    delattr(kind, name)
+    agree(f, X)
+    assert f.cache_info().misses == 2  # the first program serves again
+
+
+def test_special_methods_of_arguments():
+    kind = scaled()
+    s = kind(2.0)
+    f = tk.jit(lambda s, x: s * x)
+    agree(f, s, X)
+    kind.__mul__ = lambda self, x: x - self.k
+    agree(f, s, X)
+
+
+def test_methods_of_metaclasses():
+    class Meta(type):
+        def __getitem__(cls, x):
+            return x * 2
+
+    class Table(metaclass=Meta):
+        pass
+
+    f = tk.jit(lambda x: Table[x])
+    agree(f, X)
+    Meta.__getitem__ = lambda cls, x: x * 3
+    agree(f, X)
+
+
+def test_other_changes_of_a_class_cost_no_program():
+    kind = scaled()
+    s = kind(2.0)
+    f = tk.jit(lambda x: s * x)
+    agree(f, X)
+    for i in range(20):
+        kind.counter = i
+        kind.helper = lambda self: 0
+        agree(f, X)
+    assert f.cache_info().misses == 1
+
+
+def test_bases_replaced():
+    class One:
+        def value(self, x):
+            return x + 1
+
+    class Two:
+        def value(self, x):
+            return x + 2
+
+    class Both(One):
+        pass
+
+    made = Both()
+    f = tk.jit(lambda x: made.value(x))
+    agree(f, X)
+    Both.__bases__ = (Two,)
+    agree(f, X)
+
+
+# -- Instances
+
+
+def test_the_class_of_an_instance():
+    kind = scaled()
+    other = type("Other", (kind,), {"shifted": lambda self, x: x * 100})
+    s = kind(2.0)
+    captured = tk.jit(lambda x: s.shifted(x))
+    taken = tk.jit(lambda s, x: s.shifted(x))
+    for _ in range(2):
+        agree(captured, X)
+        agree(taken, s, X)
+        s.__class__ = other
+    assert reason(captured) == "captured `s` changed"
+
+
+def test_an_attribute_in_front_of_a_method():
+    kind = scaled()
+    s = kind(2.0)
+    f = tk.jit(lambda x: s.shifted(x))
+    g = tk.jit(lambda s, x: s.shifted(x))
+    for _ in range(2):
+        agree(f, X)
+        agree(g, s, X)
+        s.shifted = lambda x: x * 50
+    assert reason(f) == "captured `s.shifted` changed"
+    del s.shifted
+    agree(f, X)
+    agree(g, s, X)
+
+
+def test_another_dict_of_attributes():
+    s = scaled()(2.0)
+    f = tk.jit(lambda x: x * s.k)
+    agree(f, X)
+    s.__dict__ = {"k": 5.0}
+    agree(f, X)
+    s.k = 6.0
+    agree(f, X)
+
+
+def test_attributes_in_front_of_those_of_slots():
+    class Slotted:
+        __slots__ = ("k",)
+
+    class Open(Slotted):
+        def twice(self, x):
+            return x * 2 * self.k
+
+    s = Open()
+    s.k = 1.5
+    f = tk.jit(lambda x: s.twice(x))
+    agree(f, X)
+    s.twice = lambda x: x
+    agree(f, X)
+
+
+# -- Functions
+
+
+def helper():
+    def g(x, a=1.0, *, b=2.0):
+        return x * a + b
+
+    return g
+
+
+CHANGES = {
+    "defaults": lambda g: setattr(g, "__defaults__", (3.0,)),
+    "keyword defaults": lambda g: setattr(g, "__kwdefaults__", {"b": 7.0}),
+    "one keyword default": lambda g: g.__kwdefaults__.__setitem__("b", 8.0),
+    "code": lambda g: setattr(g, "__code__", (lambda x, a=1.0, *, b=2.0: x - a - b).__code__),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize(
+    "how", ["called", "jitted", "argument", "in a list", "method", "partial", "decorated"]
+)
+def test_what_a_function_is_made_of(change, how):
+    g = helper()
+    kind = type("Holder", (), {"g": staticmethod(g)})
+    wrapped = functools.wraps(g)(lambda x: g(x))
+    f = {
+        "called": lambda: tk.jit(lambda x: g(x)),
+        "jitted": lambda: tk.jit(g),
+        "argument": lambda: functools.partial(tk.jit(lambda g, x: g(x)), g),
+        "in a list": lambda: tk.jit(lambda x, gs=[g]: gs[0](x)),
+        "method": lambda: tk.jit(lambda x: kind.g(x)),
+        "partial": lambda: tk.jit(functools.partial(g)),
+        "decorated": lambda: tk.jit(lambda x: wrapped(x)),
+    }[how]()
+    assert_same(f(X), g(X))
+    CHANGES[change](g)
+    assert_same(f(X), g(X))
+    assert_same(f(X), g(X))
+
+
+def test_arrays_among_new_defaults():
+    g = helper()
+    f = tk.jit(lambda x: g(x))
+    agree(f, X)
+    table = np.ones(4)
+    g.__defaults__ = (table,)
+    agree(f, X)
+    table[2] = 4
+    agree(f, X)
+
+
+def test_partials():
+    def g(x, a, b=1.0):
+        return x * a + b
+
+    bound = functools.partial(g, a=2.0)
+    jitted, called = tk.jit(bound), tk.jit(lambda x: bound(x))
+    agree(called, X)
+    assert_same(jitted(X), bound(X))
+    bound.keywords["b"] = 5.0
+    agree(called, X)
+    assert_same(jitted(X), bound(X))
+    bound.keywords["a"] = table = np.ones(4)
+    agree(called, X)
+    table[0] = 3
+    agree(called, X)
+    assert_same(jitted(X), bound(X))
+    bound.__setstate__((lambda x, k=0: x - k, (), {"k": 2}, {}))
+    agree(called, X)
+    assert_same(jitted(X), bound(X))
+
+
+def test_bound_methods_of_instances():
+    kind = scaled()
+    s = kind(2.0)
+    method = s.shifted
+    f = tk.jit(lambda x: method(x))
+    agree(f, X)
+    s.k = 9.0
+    agree(f, X)
+    kind.shifted.__defaults__ = None
+    kind.shifted.__code__ = (lambda self, x: x - self.k).__code__
+    agree(f, X)
+
+
+# -- Memory
+
+
+def test_read_only_arrays_that_change_nevertheless():
+    table = np.ones(4)
+    view = table[1:]
+    table.flags.writeable = False
+    f = tk.jit(lambda x: x + table)
+    agree(f, X)
+    view[0] = 5  # made before, and writes where the array itself cannot
+    agree(f, X)
+    table.flags.writeable = True
+    table[3] = 7
+    table.flags.writeable = False
+    agree(f, X)
+
+
+def test_bytes_do_not_change():
+    table = np.frombuffer(np.arange(4.0).tobytes())
+    f = tk.jit(lambda x: x + table)
+    agree(f, X)
+    buffer = bytearray(np.arange(4.0).tobytes())
+    other = np.frombuffer(memoryview(buffer).toreadonly())
+    g = tk.jit(lambda x: x + other)
+    agree(g, X)
+    buffer[7] = 64
+    agree(g, X)
+
+
+@pytest.mark.filterwarnings("ignore:Setting the")
+def test_arrays_that_are_seen_otherwise():
+    table = np.arange(16.0).reshape(4, 4)
+    f = tk.jit(lambda x: x + table)
+    agree(f, X)
+    table.strides = (8, 32)
+    agree(f, X)
+    table.dtype = np.int64
+    agree(f, X)
+
+
+def test_namespaces():
+    space = types.SimpleNamespace(k=2.0)
+    f = tk.jit(lambda x: x * space.k)
+    agree(f, X)
+    space.__dict__.clear()
+    space.k = 3.0
+    agree(f, X)
