@@ -8,6 +8,7 @@
 #include "block_owner.h"
 #include "dtypes.h"
 #include "errors.h"
+#include "forms.h"
 #include "functions.h"
 #include "guards.h"
 #include "jit_callable.h"
@@ -27,6 +28,7 @@ NB_MODULE(_native, module) {
   bind_array(module);
   bind_functions(module);
   bind_guards(module);
+  bind_forms(module);
   bind_tracing(module);
   bind_reports(module);
   bind_runtime(module);

@@ -213,7 +213,7 @@ _open = _Open()
 
 def attributes_of(instance: Any) -> dict[str, Any]:
     found = dict(getattr(instance, "__dict__", {}))
-    for name in _slots_of(type(instance)):
+    for name in slots_of(type(instance)):
         if hasattr(instance, name):
             found[name] = getattr(instance, name)
     return found
@@ -232,7 +232,7 @@ def with_numbers(names: frozenset[str]) -> Iterator[None]:
 _known_slots: weakref.WeakKeyDictionary[type, list[str]] = weakref.WeakKeyDictionary()
 
 
-def _slots_of(kind: type) -> list[str]:
+def slots_of(kind: type) -> list[str]:
     slots = _known_slots.get(kind)
     if slots is None:
         members = {name: member for base in kind.__mro__ for name, member in vars(base).items()}
@@ -250,9 +250,16 @@ def flatten_instance(instance: Any, leaves: list[Any], numbers: tuple[type, ...]
     for i, other in enumerate(_open.taken):
         if other is instance:
             return ("again", i)
+    with opened(instance):
+        return ("object", type(instance), tuple(_attribute_parts(instance, leaves, numbers)))
+
+
+@contextmanager
+def opened(instance: Any) -> Iterator[None]:
+    """Inside, the instance is being taken apart."""
     _open.taken.append(instance)
     try:
-        return ("object", type(instance), tuple(_attribute_parts(instance, leaves, numbers)))
+        yield
     finally:
         _open.taken.pop()
 
