@@ -3,39 +3,6 @@
 #include <algorithm>
 
 namespace tokamak::python {
-namespace {
-
-/// The value of a keyword; nullptr when the call has no such one.
-PyObject* named_value(const CallArguments& call, PyObject* name) {
-  const Py_ssize_t count = PyTuple_GET_SIZE(call.names);
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    if (PyTuple_GET_ITEM(call.names, i) == name) return call.named[i];
-  }
-  for (Py_ssize_t i = 0; i < count; ++i) {  // names made while the program runs may be copies
-    if (PyUnicode_Compare(PyTuple_GET_ITEM(call.names, i), name) == 0) return call.named[i];
-  }
-  return nullptr;
-}
-
-nb::tuple positional_tuple(const CallArguments& call) {
-  nb::object made = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(call.positional.size())));
-  if (!made.is_valid()) throw nb::python_error();
-  for (size_t i = 0; i < call.positional.size(); ++i) {
-    Py_INCREF(call.positional[i]);
-    PyTuple_SET_ITEM(made.ptr(), static_cast<Py_ssize_t>(i), call.positional[i]);
-  }
-  return nb::borrow<nb::tuple>(made);
-}
-
-nb::dict named_dict(const CallArguments& call) {
-  nb::dict made;
-  const Py_ssize_t count = call.names == nullptr ? 0 : PyTuple_GET_SIZE(call.names);
-  for (Py_ssize_t i = 0; i < count; ++i)
-    made[nb::handle(PyTuple_GET_ITEM(call.names, i))] = nb::handle(call.named[i]);
-  return made;
-}
-
-}  // namespace
 
 // -- One form
 
@@ -55,7 +22,7 @@ bool Form::matches(const CallArguments& call, Found& found) const {
     if (!positional_[i].matches(call.positional[i], found)) return false;
   }
   for (size_t i = 0; i < names_.size(); ++i) {
-    PyObject* value = named_value(call, names_[i].ptr());
+    PyObject* value = call.value_of(names_[i].ptr());
     if (value == nullptr || !named_[i].matches(value, found)) return false;
   }
   return true;
@@ -81,17 +48,10 @@ bool Forms::call(const CallArguments& call, PyObject*& result) {
     Entry* entry = form->table().find(found.leaves, found.count, nullptr, 0);
     if (entry == nullptr) continue;
     if (i != 0 && i < forms_.size() && forms_[i] == form) std::swap(forms_[i], forms_[0]);
-    result = finish(run_entry(*entry, found.leaves, found.count, found.has_arrays), call);
+    result = changes_.apply(run_entry(*entry, found.leaves, found.count, found.has_arrays), call);
     return true;
   }
   return false;
-}
-
-/// Makes the changes that come with a result.
-PyObject* Forms::finish(PyObject* result, const CallArguments& call) const {
-  if (result == nullptr || reinterpret_cast<PyObject*>(Py_TYPE(result)) != changed_.ptr()) return result;
-  const nb::object changed = nb::steal(result);
-  return changed.attr("apply")(positional_tuple(call), named_dict(call)).release().ptr();
 }
 
 void Forms::add(const nb::list& positional, const nb::list& names, const nb::list& named,
@@ -136,7 +96,8 @@ int Forms::traverse(visitproc visit, void* arg) const {
   for (const auto& form : forms_) {
     if (const int stopped = form->traverse(visit, arg)) return stopped;
   }
-  Py_VISIT(changed_.ptr());
+  Py_VISIT(changes_.changed.ptr());
+  Py_VISIT(changes_.container.ptr());
   return 0;
 }
 
@@ -153,7 +114,8 @@ void bind_forms(nb::module_& module) {
       {0, nullptr},
   };
   nb::class_<Forms>(module, "Forms", nb::type_slots(slots))
-      .def(nb::init<size_t, nb::object>(), nb::arg("capacity"), nb::arg("changed"))
+      .def(nb::init<size_t, nb::object, nb::object>(), nb::arg("capacity"), nb::arg("changed"),
+           nb::arg("container"))
       .def("add", &Forms::add, nb::arg("positional"), nb::arg("names"), nb::arg("named"), nb::arg("table"))
       .def("leaves_of", &Forms::leaves_of, nb::arg("table"), nb::arg("args"), nb::arg("kwargs"))
       .def("drop", &Forms::drop, nb::arg("table"))

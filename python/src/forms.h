@@ -14,16 +14,10 @@
 #include <vector>
 
 #include "call_table.h"
+#include "changes.h"
 #include "part.h"
 
 namespace tokamak::python {
-
-/// The arguments of one call.
-struct CallArguments {
-  std::span<PyObject* const> positional;
-  PyObject* names;  ///< of keywords, whose values follow the others; may be null
-  PyObject* const* named;
-};
 
 class Form {
  public:
@@ -48,8 +42,8 @@ class Form {
 /// The forms of the calls of one function, the last used first.
 class Forms {
  public:
-  /// `changed` is the class of results that come with changes to be made to arguments.
-  Forms(size_t capacity, const nb::object& changed) : capacity_(capacity), changed_(changed) {}
+  Forms(size_t capacity, const nb::object& changed, const nb::object& container)
+      : capacity_(capacity), changes_{changed, container} {}
 
   /// The result of a call, or nullptr with the Python error set; false when no program is known for it.
   bool call(const CallArguments& call, PyObject*& result);
@@ -62,11 +56,9 @@ class Forms {
   int traverse(visitproc visit, void* arg) const;
 
  private:
-  PyObject* finish(PyObject* result, const CallArguments& call) const;
-
   std::vector<std::shared_ptr<const Form>> forms_;
   size_t capacity_;
-  nb::object changed_;
+  Changes changes_;
 };
 
 void bind_forms(nb::module_& module);

@@ -13,6 +13,7 @@
 #include "guards.h"
 #include "jit_callable.h"
 #include "location.h"
+#include "recipe.h"
 #include "reports.h"
 #include "trace/location.h"
 #include "tracing.h"
@@ -29,6 +30,7 @@ NB_MODULE(_native, module) {
   bind_functions(module);
   bind_guards(module);
   bind_forms(module);
+  bind_recipe(module);
   bind_tracing(module);
   bind_reports(module);
   bind_runtime(module);

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _arguments, _native, _tree
+from . import _arguments, _native, _results, _tree
 
 _MOST_ATTEMPTS = (
     4  # for one table: there may be equal keys that are not alike enough to be compared without Python
@@ -30,8 +30,8 @@ class Unclear(Exception):
 class Forms:
     """The forms of the calls of one function."""
 
-    def __init__(self, capacity: int, changed: type) -> None:
-        self.native = _native.Forms(capacity, changed)
+    def __init__(self, capacity: int) -> None:
+        self.native = _native.Forms(capacity, _results.Changed, _results.Container)
         self._attempts: dict[int, int] = {}
 
     def remember(self, call: _arguments.Call, table: Any) -> None:

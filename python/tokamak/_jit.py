@@ -80,7 +80,7 @@ class JitCore:
         self.arguments = _arguments.Arguments(
             function, self.name, options.static_argnums, options.static_argnames
         )
-        self.forms = _forms.Forms(options.max_programs, _results.Changed)
+        self.forms = _forms.Forms(options.max_programs)
         self._home = _home_of(function)
         self._is_ours = (self._home or "").partition(".")[0] == "tokamak"  # captures nothing that changes
         self.arguments.takes_text = not self._is_ours
