@@ -10,29 +10,38 @@ Form::Form(const nb::list& positional, const nb::list& names, const nb::list& na
     : owner_(table), table_(nb::cast<CallTable*>(table)) {
   for (nb::handle part : positional) positional_.push_back(Part::of(part));
   for (nb::handle name : names) names_.push_back(nb::borrow(name));
-  for (nb::handle part : named) named_.push_back(Part::of(part));
+  for (nb::handle part : named) named_.emplace_back(nb::cast<size_t>(part[0]), Part::of(part[1]));
   for (const Part& part : positional_) leaf_count_ += part.leaf_count();
-  for (const Part& part : named_) leaf_count_ += part.leaf_count();
+  for (const auto& [position, part] : named_) leaf_count_ += part.leaf_count();
 }
 
 bool Form::matches(const CallArguments& call, Found& found) const {
-  const size_t names = call.names == nullptr ? 0 : static_cast<size_t>(PyTuple_GET_SIZE(call.names));
-  if (call.positional.size() != positional_.size() || names != names_.size()) return false;
+  if (call.positional.size() != positional_.size() || !has_names(call.names)) return false;
   for (size_t i = 0; i < positional_.size(); ++i) {
     if (!positional_[i].matches(call.positional[i], found)) return false;
   }
-  for (size_t i = 0; i < names_.size(); ++i) {
-    PyObject* value = call.value_of(names_[i].ptr());
-    if (value == nullptr || !named_[i].matches(value, found)) return false;
+  for (const auto& [position, part] : named_) {
+    if (!part.matches(call.named[position], found)) return false;
+  }
+  return true;
+}
+
+bool Form::has_names(PyObject* names) const {
+  const size_t count = names == nullptr ? 0 : static_cast<size_t>(PyTuple_GET_SIZE(names));
+  if (count != names_.size()) return false;
+  for (size_t i = 0; i < count; ++i) {
+    PyObject* name = PyTuple_GET_ITEM(names, static_cast<Py_ssize_t>(i));
+    if (name != names_[i].ptr() && PyUnicode_Compare(name, names_[i].ptr()) != 0) return false;
   }
   return true;
 }
 
 int Form::traverse(visitproc visit, void* arg) const {
-  for (const auto* parts : {&positional_, &named_}) {
-    for (const Part& part : *parts) {
-      if (const int stopped = part.traverse(visit, arg)) return stopped;
-    }
+  for (const Part& part : positional_) {
+    if (const int stopped = part.traverse(visit, arg)) return stopped;
+  }
+  for (const auto& [position, part] : named_) {
+    if (const int stopped = part.traverse(visit, arg)) return stopped;
   }
   Py_VISIT(owner_.ptr());
   return 0;

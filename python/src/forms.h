@@ -21,10 +21,11 @@ namespace tokamak::python {
 
 class Form {
  public:
-  /// Descriptions of the positional arguments, and of keywords with their names in the order in which their
-  /// leaves are taken.
+  /// Descriptions of the positional arguments; the names of keywords as they are given, and in the order in
+  /// which leaves are taken which of them it is, and its description.
   Form(const nb::list& positional, const nb::list& names, const nb::list& named, const nb::object& table);
   bool matches(const CallArguments& call, Found& found) const;
+  bool has_names(PyObject* names) const;
   size_t leaf_count() const { return leaf_count_; }
   CallTable& table() const { return *table_; }
   const nb::object& owner() const { return owner_; }
@@ -33,7 +34,7 @@ class Form {
  private:
   std::vector<Part> positional_;
   std::vector<nb::object> names_;
-  std::vector<Part> named_;
+  std::vector<std::pair<size_t, Part>> named_;
   nb::object owner_;  ///< the Python object that holds the table
   CallTable* table_;
   size_t leaf_count_ = 0;

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import functools
 from collections import OrderedDict
-from types import MemberDescriptorType
+from types import MemberDescriptorType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from . import _arguments, _native, _results, _tree
 
-_MOST_ATTEMPTS = (
-    4  # for one table: there may be equal keys that are not alike enough to be compared without Python
-)
+
+_MOST_FLAT = 16  # arguments that JitCallable looks at without a form
+_MOST_ATTEMPTS = 4  # to make forms for one table: equal keys may be too different for native code
 
 Part = tuple[str, Any, Any, Any, Any]
 
@@ -63,8 +63,9 @@ class Forms:
 
 def _is_flat(call: _arguments.Call) -> bool:
     """Calls that are found without a form."""
-    fast = (np.ndarray, float, int, bool)
-    return call.hot and not call.statics and all(type(leaf) in fast for leaf in call.leaves)
+    if not call.hot or call.statics or len(call.args) > _MOST_FLAT:
+        return False
+    return all(type(leaf) in (np.ndarray, float, int, bool) for leaf in call.leaves)
 
 
 def _same_leaves(found: list[Any] | None, leaves: list[Any]) -> bool:
@@ -82,11 +83,16 @@ def _positional(call: _arguments.Call) -> list[Part]:
     ]
 
 
-def _named(call: _arguments.Call) -> tuple[list[str], list[Part]]:
+def _named(call: _arguments.Call) -> tuple[list[str], list[tuple[int, Part]]]:
+    """The names of keywords as they were given, and what is to be looked at in turn: where it is, and what it must be."""
+    names = list(call.kwargs)
     taken = dict(zip(call.structure[1][1], call.structure[1][2:], strict=True))
-    static = [name for name in call.kwargs if name not in taken]
-    parts = [_describe(structure, call.kwargs[name], False) for name, structure in taken.items()]
-    return [*taken, *static], parts + [_part("equal", call.kwargs[name]) for name in static]
+    parts = [
+        (names.index(name), _describe(structure, call.kwargs[name], False))
+        for name, structure in taken.items()
+    ]
+    static = [(i, _part("equal", call.kwargs[name])) for i, name in enumerate(names) if name not in taken]
+    return names, parts + static
 
 
 def _part(
@@ -158,7 +164,7 @@ def _describe_value(wrapped: Any, value: Any, is_inside: bool) -> Part:
 def _describe_object(structure: Any, value: Any, is_opaque: bool) -> Part:
     """Its dict and its slots are looked at without Python: they must be what the object says that they are."""
     kind = type(value)
-    if kind.__getattribute__ is not object.__getattribute__:
+    if kind.__getattribute__ is not object.__getattribute__ and kind is not SimpleNamespace:
         raise Unclear
     held = getattr(value, "__dict__", None)
     if held is not None and type(held) is not dict:
