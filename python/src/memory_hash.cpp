@@ -1,24 +1,18 @@
 #include "memory_hash.h"
 
-#include <llvm/Support/xxhash.h>
-
 #include <algorithm>
 #include <cstring>
 #include <span>
 #include <vector>
 
 #include "array.h"
+#include "block_hash.h"
 #include "trace/array_impl.h"
 
 namespace tokamak::python {
 namespace {
 
 constexpr size_t kMostGathered = 4096;
-
-uint64_t hash_block(const char* data, size_t bytes, uint64_t seed) {
-  const uint64_t hash = llvm::xxh3_64bits(llvm::ArrayRef(reinterpret_cast<const uint8_t*>(data), bytes));
-  return (seed ^ hash) * 0x9E3779B97F4A7C15 + bytes;
-}
 
 /// An axis of what is hashed: how often, and how far apart in bytes.
 struct Axis {
@@ -42,6 +36,22 @@ std::vector<Axis> axes_of(std::span<const int64_t> shape, std::span<const int64_
   return axes;
 }
 
+/// Elements that lie apart, one behind the other.
+template <class Item>
+void gather_items(const char* data, Axis axis, char* gathered) {
+  for (int64_t i = 0; i < axis.count; ++i)
+    std::memcpy(gathered + static_cast<size_t>(i) * sizeof(Item), data + i * axis.stride, sizeof(Item));
+}
+
+void gather(const char* data, Axis axis, size_t item, char* gathered) {
+  if (item == 8) return gather_items<uint64_t>(data, axis, gathered);
+  if (item == 4) return gather_items<uint32_t>(data, axis, gathered);
+  if (item == 2) return gather_items<uint16_t>(data, axis, gathered);
+  if (item == 1) return gather_items<uint8_t>(data, axis, gathered);
+  for (int64_t i = 0; i < axis.count; ++i)
+    std::memcpy(gathered + static_cast<size_t>(i) * item, data + i * axis.stride, item);
+}
+
 uint64_t hash_axis(const char* data, Axis axis, size_t item, uint64_t seed) {
   if (axis.stride == static_cast<int64_t>(item)) {
     return hash_block(data, static_cast<size_t>(axis.count) * item, seed);
@@ -49,11 +59,9 @@ uint64_t hash_axis(const char* data, Axis axis, size_t item, uint64_t seed) {
   char gathered[kMostGathered];
   const auto per_block = static_cast<int64_t>(sizeof(gathered) / item);
   for (int64_t first = 0; first < axis.count; first += per_block) {
-    const int64_t last = std::min(first + per_block, axis.count);
-    for (int64_t i = first; i < last; ++i) {
-      std::memcpy(gathered + static_cast<size_t>(i - first) * item, data + i * axis.stride, item);
-    }
-    seed = hash_block(gathered, static_cast<size_t>(last - first) * item, seed);
+    const int64_t count = std::min(per_block, axis.count - first);
+    gather(data + first * axis.stride, {count, axis.stride}, item, gathered);
+    seed = hash_block(gathered, static_cast<size_t>(count) * item, seed);
   }
   return seed;
 }

@@ -6,6 +6,7 @@ import types
 import numpy as np
 import pytest
 import tokamak as tk
+from tokamak import _native
 
 from support import assert_same
 
@@ -329,6 +330,49 @@ def test_arrays_that_are_seen_otherwise():
     agree(f, X)
     table.dtype = np.int64
     agree(f, X)
+
+
+SIZES = [
+    1,
+    7,
+    63,
+    64,
+    65,
+    511,
+    512,
+    513,
+    1023,
+    1024,
+    1025,
+    1088,
+    4096,
+    100_003,
+    1 << 20,
+    (1 << 20) + 77,
+    3_000_001,
+]
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("fill", ["zeros", "random"])
+def test_every_byte_counts(size, fill):
+    rng = np.random.default_rng(size)
+    memory = rng.integers(0, 256, size).astype(np.uint8) if fill == "random" else np.zeros(size, np.uint8)
+    guards = _native.Guards()
+    guards.memory(memory)
+    assert guards.broken() < 0
+    places = {0, size - 1, *rng.integers(0, size, 40), *(p for p in (8, 64, 1024, 1 << 18) if p < size)}
+    for place in places:
+        for bit in (1, 128):
+            memory[place] ^= bit
+            assert guards.broken() == 0
+            memory[place] ^= bit
+    assert guards.broken() < 0
+    for block in (8, 32, 64, 1024, 1 << 18):  # what is hashed by itself, in another order
+        if size >= 2 * block and fill == "random":
+            memory[: 2 * block] = np.roll(memory[: 2 * block], block)
+            assert guards.broken() == 0
+            memory[: 2 * block] = np.roll(memory[: 2 * block], block)
 
 
 def test_namespaces():
