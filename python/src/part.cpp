@@ -21,8 +21,8 @@ Part::Kind kind_named(std::string_view name) {
 }
 
 /// An attribute that is a member of a C struct: no Python code runs.
-nb::object member(PyObject* object, const char* name) {
-  PyObject* found = PyObject_GetAttrString(object, name);
+nb::object member(PyObject* object, PyObject* name) {
+  PyObject* found = PyObject_GetAttr(object, name);
   if (found == nullptr) PyErr_Clear();
   return nb::steal(found);
 }
@@ -199,11 +199,13 @@ bool Part::matches_ordered_dict(PyObject* dict, Found& found) const {
 
 bool Part::matches_default_dict(PyObject* dict, Found& found) const {
   if (reinterpret_cast<PyObject*>(Py_TYPE(dict)) != slots_[0].ptr()) return false;
-  return member(dict, "default_factory").is(value_) && matches_dict(dict, found);
+  static PyObject* const factory = PyUnicode_InternFromString("default_factory");
+  return member(dict, factory).is(value_) && matches_dict(dict, found);
 }
 
 bool Part::matches_partial(PyObject* partial, Found& found) const {
-  const char* names[] = {"func", "args", "keywords"};
+  static PyObject* const names[] = {PyUnicode_InternFromString("func"), PyUnicode_InternFromString("args"),
+                                    PyUnicode_InternFromString("keywords")};
   for (size_t i = 0; i < parts_.size(); ++i) {
     const nb::object held = member(partial, names[i]);
     if (!held.is_valid() || !parts_[i].matches(held.ptr(), found)) return false;

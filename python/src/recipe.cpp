@@ -20,8 +20,12 @@ nb::object checked(PyObject* object) {
 }
 
 nb::object python_number(nb::object result) {
-  if (!PyArray_CheckScalar(result.ptr()) || PyArray_Check(result.ptr())) return result;
-  return checked(PyObject_CallMethod(result.ptr(), "item", nullptr));
+  PyObject* scalar = result.ptr();
+  if (PyArray_IsScalar(scalar, Float64))
+    return checked(PyFloat_FromDouble(PyArrayScalar_VAL(scalar, Float64)));
+  if (PyArray_IsScalar(scalar, Int64)) return checked(PyLong_FromLongLong(PyArrayScalar_VAL(scalar, Int64)));
+  if (!PyArray_CheckScalar(scalar) || PyArray_Check(scalar)) return result;
+  return result.attr("item")();
 }
 
 }  // namespace
