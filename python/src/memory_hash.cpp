@@ -105,13 +105,24 @@ uint64_t hash_array(const PythonArray& held) {
                    size_of(type.dtype), seed);
 }
 
-uint64_t hash_buffer(PyObject* object) {
-  Py_buffer view;
-  if (PyObject_GetBuffer(object, &view, PyBUF_SIMPLE) < 0) {
+uint64_t hash_view(const Py_buffer& view) {
+  if (PyBuffer_IsContiguous(&view, 'A'))
+    return hash_block(static_cast<const char*>(view.buf), static_cast<size_t>(view.len), 0);
+  std::vector<char> copy(static_cast<size_t>(view.len));
+  if (PyBuffer_ToContiguous(copy.data(), &view, view.len, 'C') < 0) {
     PyErr_Clear();
     return 0;
   }
-  const uint64_t hash = hash_block(static_cast<const char*>(view.buf), static_cast<size_t>(view.len), 0);
+  return hash_block(copy.data(), copy.size(), 0);
+}
+
+uint64_t hash_buffer(PyObject* object) {
+  Py_buffer view;
+  if (PyObject_GetBuffer(object, &view, PyBUF_FULL_RO) < 0) {
+    PyErr_Clear();
+    return 0;
+  }
+  const uint64_t hash = hash_view(view);
   PyBuffer_Release(&view);
   return hash;
 }

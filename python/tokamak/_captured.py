@@ -15,27 +15,31 @@ from __future__ import annotations
 import builtins
 import enum
 import functools
+import gc
+import io
 import os
 import sys
-from collections import deque
-from collections.abc import Callable, Iterable
+from collections import ChainMap, UserDict, UserList, deque
+from collections.abc import Callable, Iterable, Iterator
 from types import (
     BuiltinFunctionType,
-    CodeType,
     EllipsisType,
     FunctionType,
     MemberDescriptorType,
+    MappingProxyType,
     MethodType,
     ModuleType,
     NoneType,
     NotImplementedType,
     SimpleNamespace,
 )
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from . import _native
+from ._code_names import names_in
+from ._errors import UserError, fail
 
 _ATOMS = frozenset(
     (
@@ -43,6 +47,8 @@ _ATOMS = frozenset(
         *(BuiltinFunctionType, EllipsisType, NoneType, NotImplementedType, np.ufunc),
     )
 )
+# What takes all attributes of an object without naming them.
+_TAKES_ALL = frozenset(("vars", "__dict__", "asdict", "astuple", "fields"))
 # Methods that Python calls by itself: code does not name them.
 _SPECIAL = frozenset(
     name
@@ -73,51 +79,6 @@ _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}"
 _LIBRARIES = ("builtins", "numpy", "scipy", "tokamak")
 
 
-class _Names(NamedTuple):
-    """The names that a piece of code reads, the functions inside it included."""
-
-    read: frozenset[str]  # as global variables
-    imported: frozenset[str]
-    all: frozenset[str]  # attributes among them
-
-
-def _opcode(name: str) -> int:
-    import opcode
-
-    return opcode.opmap.get(name, -1)
-
-
-_EXTENDED, _LOAD_GLOBAL, _LOAD_NAME, _IMPORT = map(
-    _opcode, ("EXTENDED_ARG", "LOAD_GLOBAL", "LOAD_NAME", "IMPORT_NAME")
-)
-_GLOBAL_SHIFT = 1 if sys.version_info >= (3, 11) else 0  # the lowest bit says something else there
-
-
-@functools.lru_cache(maxsize=4096)
-def _names_in(code: CodeType) -> _Names:
-    read, imported = set(), set()
-    raw, extended = code.co_code, 0
-    for i in range(0, len(raw), 2):
-        operation, argument = raw[i], raw[i + 1] | extended
-        extended = argument << 8 if operation == _EXTENDED else 0
-        if operation == _LOAD_GLOBAL:
-            read.add(code.co_names[argument >> _GLOBAL_SHIFT])
-        elif operation == _LOAD_NAME:
-            read.add(code.co_names[argument])
-        elif operation == _IMPORT:
-            imported.add(code.co_names[argument])
-    every = set(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, str):  # getattr(x, "name")
-            every.add(constant)
-        elif isinstance(constant, CodeType):
-            inner = _names_in(constant)
-            read |= inner.read
-            imported |= inner.imported
-            every |= inner.all
-    return _Names(frozenset(read), frozenset(imported), frozenset(every))
-
-
 @functools.lru_cache(maxsize=4096)
 def is_library(module: str | None) -> bool:
     """Whether a module is part of Python, NumPy or an installed package."""
@@ -133,6 +94,13 @@ def is_library(module: str | None) -> bool:
         return module in sys.builtin_module_names or module in sys.stdlib_module_names
     file = os.path.abspath(file)
     return file.startswith(_STANDARD_LIBRARY) or any(part in file for part in _INSTALLED)
+
+
+def _has_memory(value: Any) -> bool:
+    """An array, or another object whose bytes can be written to by others."""
+    if isinstance(value, (np.ndarray, _native.ArrayBase, bytearray, memoryview)):
+        return True
+    return any(base.__module__ in ("array", "mmap", "_ctypes") for base in type(value).__mro__)
 
 
 def is_plain_object(value: Any) -> bool:
@@ -152,6 +120,7 @@ class Captured:
         self.guards = _native.Guards()
         self.names: list[str] = []
         self.generators: list[Any] = []  # of random numbers
+        self.iterators: list[str] = []  # by name
         self.is_traced = False  # whether there are values that another trace is computing
         self._owners: set[int] = set()  # of memory that is guarded
 
@@ -160,6 +129,15 @@ class Captured:
             self._owners.add(id(owner_of(place[0])))
         getattr(self.guards, kind)(*place)
         self.names.append(name)
+
+    def refuse_iterators(self, function: str) -> None:
+        """What can be read only once is another in every call, in a way that nobody can look at."""
+        if self.iterators:
+            fail(
+                UserError,
+                f"{function}: it reads from `{self.iterators[0]}`, an iterator: that would happen only while the function is "
+                "traced, not in every call; pass what comes next as an argument, or use a list",
+            )
 
     def add_owners(self, references: Iterable[Callable[[], Any]]) -> None:
         """Guards the memory that became part of the program and still has other owners, however the function got at it."""
@@ -205,6 +183,7 @@ class _Walk:
         self.places: dict[tuple[Any, ...], tuple[str, tuple[Any, ...], str]] = {}
         self.members: dict[int, set[str]] = {}  # names of attributes of classes
         self.generators: list[Any] = []
+        self.iterators: list[str] = []
         self.is_traced = False
 
     def finish(self) -> Captured:
@@ -214,6 +193,7 @@ class _Walk:
                 place = (*place, tuple(sorted(_SPECIAL | self.members[id(place[0])])))
             captured.add(kind, place, name)
         captured.generators = self.generators
+        captured.iterators = self.iterators
         captured.is_traced = self.is_traced
         return captured
 
@@ -235,7 +215,7 @@ class _Walk:
         if kind in _ATOMS or id(value) in self.seen or isinstance(value, (np.generic, np.dtype, enum.Enum)):
             return
         self.seen[id(value)] = value
-        if isinstance(value, (np.ndarray, _native.ArrayBase, bytearray)) or kind.__module__ == "array":
+        if _has_memory(value):
             self.is_traced = self.is_traced or getattr(value, "_traced", False)
             self.note("memory", name, value)
         elif isinstance(value, (tuple, frozenset)):
@@ -269,7 +249,7 @@ class _Walk:
             return
         self.note("function", f"{value.__name__}, its code or defaults", value)
         code = value.__code__
-        names = _names_in(code)
+        names = names_in(code)
         self.named |= names.all
         for variable, cell in zip(code.co_freevars, value.__closure__ or (), strict=True):
             self.note("cell", variable, cell)
@@ -280,7 +260,7 @@ class _Walk:
         for i, default in enumerate(value.__defaults__ or ()):
             self.visit(default, f"default {i} of {value.__name__}")
         self.visit(value.__kwdefaults__, f"keyword defaults of {value.__name__}")
-        self.visit_items(value.__globals__, names.read, "")
+        self.visit_items(value.__globals__, names.all if "globals" in names.read else names.read, "")
         for key in names.read - value.__globals__.keys():
             if not hasattr(builtins, key):
                 self.note("item", key, value.__globals__, key)
@@ -341,13 +321,17 @@ class _Walk:
             return
         held = getattr(value, "__dict__", None)
         if type(held) is dict:
-            self.visit_items(held, self.attributes & held.keys(), f"{name}.")
+            self.visit_items(held, self.attributes_of(held), f"{name}.")
         if self.is_library(kind.__module__):
+            if issubclass(kind, Iterator) and not issubclass(kind, io.IOBase):
+                self.iterators.append(name)
             self.visit_wrapped(value, name)
             return
         self.note("instance", name, value)
         for base in kind.__mro__:
             for key, member in vars(base).items():
+                if isinstance(member, MemberDescriptorType) and self.attributes & _TAKES_ALL:
+                    self.visit_slot(value, member, f"{name}.{key}")
                 if key not in self.attributes:
                     continue
                 if isinstance(member, MemberDescriptorType):
@@ -355,6 +339,9 @@ class _Walk:
                 elif type(held) is dict and key not in held and not hasattr(type(member), "__set__"):
                     self.note("item", f"{name}.{key}", held, key)  # would hide that of the class
         self.visit(kind, kind.__name__)
+
+    def attributes_of(self, held: dict[str, Any]) -> Iterable[str]:
+        return held.keys() if self.attributes & _TAKES_ALL else self.attributes & held.keys()
 
     def visit_slot(self, value: Any, member: MemberDescriptorType, name: str) -> None:
         self.note("slot", name, value, member)
@@ -375,6 +362,11 @@ def _visit_partial(walk: _Walk, value: functools.partial[Any], name: str) -> Non
     walk.visit_slot(value, functools.partial.__dict__["keywords"], f"{name}'s keywords")
 
 
+def _visit_proxy(walk: _Walk, value: MappingProxyType[Any, Any], name: str) -> None:
+    for held in gc.get_referents(value):
+        walk.visit(held, name)
+
+
 def _visit_wrapper(attribute: str) -> Callable[[_Walk, Any, str], None]:
     return lambda walk, value, name: walk.visit(getattr(value, attribute), name)
 
@@ -383,11 +375,15 @@ _KINDS: dict[type, Callable[[_Walk, Any, str], None]] = {
     FunctionType: _Walk.visit_function,
     MethodType: _visit_method,
     functools.partial: _visit_partial,
+    MappingProxyType: _visit_proxy,
+    ChainMap: _visit_wrapper("maps"),
+    UserDict: _visit_wrapper("data"),
+    UserList: _visit_wrapper("data"),
     staticmethod: _visit_wrapper("__func__"),
     classmethod: _visit_wrapper("__func__"),
     property: _visit_wrapper("fget"),
     functools.cached_property: _visit_wrapper("func"),
     functools.partialmethod: _visit_wrapper("func"),
-    type(functools.lru_cache(_opcode)): _visit_wrapper("__wrapped__"),
+    type(functools.lru_cache(id)): _visit_wrapper("__wrapped__"),
     _native.JitCallable: _visit_wrapper("__wrapped__"),
 }

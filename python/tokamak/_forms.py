@@ -163,19 +163,20 @@ def _describe_value(wrapped: Any, value: Any, is_inside: bool) -> Part:
 
 def _describe_object(structure: Any, value: Any, is_opaque: bool) -> Part:
     """Its dict and its slots are looked at without Python: they must be what the object says that they are."""
-    kind = type(value)
+    kind: Any = type(value)
     if kind.__getattribute__ is not object.__getattribute__ and kind is not SimpleNamespace:
         raise Unclear
-    held = getattr(value, "__dict__", None)
+    held: Any = getattr(value, "__dict__", None)
     if held is not None and type(held) is not dict:
         raise Unclear
-    names = list(held or ())
+    attributes: dict[str, Any] = held or {}
+    names = list(attributes)
     slots = [(name, _member(kind, name)) for name in _tree.slots_of(kind)]
     if any(name in names for name, _ in slots):
         raise Unclear
     structures = dict(structure[2])
     with _tree.opened(value):
-        parts = [_describe(structures[name], held[name], True, is_opaque) for name in names]
+        parts = [_describe(structures[name], attributes[name], True, is_opaque) for name in names]
         for name, member in slots:
             if name in structures:
                 parts.append(_describe(structures[name], member.__get__(value), True, is_opaque))

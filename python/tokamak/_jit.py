@@ -267,7 +267,9 @@ class JitCore:
         if self._is_ours:
             return _captured.Captured()
         statics = self.arguments.static_values(call)
-        return _captured.captured_by([(self.name, self.function), *statics], self._home)
+        captured = _captured.captured_by([(self.name, self.function), *statics], self._home)
+        captured.refuse_iterators(self.name)
+        return captured
 
     def _trace(self, call: Call, names: list[str]) -> Traced:
         captured = self._reached(call)

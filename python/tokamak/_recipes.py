@@ -53,7 +53,7 @@ def leaf(kind: str, value: Any = None) -> Part:
     return kind, value, (), ()
 
 
-def _is_plainly_named(kind: type) -> bool:
+def _is_plainly_named(kind: Any) -> bool:
     """Whether making one is no more than making a tuple."""
     home = getattr(kind.__new__, "__globals__", {}).get("__name__", "")
     return home.startswith("namedtuple_") and kind.__init__ is object.__init__ and type(kind) is type

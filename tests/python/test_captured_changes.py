@@ -1,6 +1,11 @@
 """Changes of what usually stays as it is: methods, code, defaults, classes, memory that was read-only."""
 
+import collections
+import ctypes
+import dataclasses
 import functools
+import itertools
+import mmap
 import types
 
 import numpy as np
@@ -382,3 +387,93 @@ def test_namespaces():
     space.__dict__.clear()
     space.k = 3.0
     agree(f, X)
+
+
+# -- Ways to get at values that do not name them
+
+
+@dataclasses.dataclass
+class Settings:
+    gain: float = 2.0
+    shift: int = 1
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda s, x: x * sum(vars(s).values()),
+        lambda s, x: x * sum(s.__dict__.values()),
+        lambda s, x: x * dataclasses.asdict(s)["gain"],
+        lambda s, x: x * dataclasses.astuple(s)[1],
+        lambda s, x: x * sum(getattr(s, field.name) for field in dataclasses.fields(s)),
+    ],
+)
+def test_all_attributes_at_once(function):
+    s = Settings()
+    f = tk.jit(lambda x: function(s, x))
+    agree(f, X)
+    s.gain = 5.0
+    agree(f, X)
+    s.shift = 7
+    agree(f, X)
+
+
+def test_globals_as_a_dict(monkeypatch):
+    monkeypatch.setitem(globals(), "FACTOR", 2.0)
+    f = tk.jit(lambda x: x * globals()["FACTOR"])
+    agree(f, X)
+    monkeypatch.setitem(globals(), "FACTOR", 3.0)
+    agree(f, X)
+
+
+def test_wrapped_containers():
+    inner = {"k": 2.0, "w": np.ones(4)}
+    made = (
+        types.MappingProxyType(inner),
+        collections.ChainMap({}, inner),
+        collections.UserDict(inner),
+    )
+    for container in made:
+        held = container.data if isinstance(container, collections.UserDict) else inner
+        f = tk.jit(lambda x, c=container: x * c["k"] + c["w"])
+        agree(f, X)
+        held["k"] += 1
+        agree(f, X)
+        held["w"][0] += 1
+        agree(f, X)
+    items = collections.UserList([1.0, 2.0])
+    g = tk.jit(lambda x: x + items[0])
+    agree(g, X)
+    items[0] = 7.0
+    agree(g, X)
+
+
+def test_other_memory():
+    raw = bytearray(np.arange(8.0).tobytes())
+    numbers = (ctypes.c_double * 4)(1, 2, 3, 4)
+    mapped = mmap.mmap(-1, 32)
+    whole, part = memoryview(raw), memoryview(np.arange(8.0))[::2]
+    for f, write in (
+        (tk.jit(lambda x: x + np.frombuffer(whole)[:4]), lambda: whole.__setitem__(7, 65)),
+        (tk.jit(lambda x: x + part[1]), lambda: part.__setitem__(1, 50.0)),
+        (tk.jit(lambda x: x + np.frombuffer(numbers)), lambda: numbers.__setitem__(2, 9.0)),
+        (tk.jit(lambda x: x + np.frombuffer(mapped)), lambda: mapped.__setitem__(7, 65)),
+    ):
+        agree(f, X)
+        write()
+        agree(f, X)
+
+
+def test_iterators_are_refused():
+    counter, numbers, pairs = itertools.count(), iter([1.0, 2.0, 3.0]), zip([1.0], [2.0], strict=True)
+    made = (k * 2.0 for k in range(5))
+    holder = types.SimpleNamespace(numbers=iter([1.0]))
+    for function, name in (
+        (lambda x: x + next(counter), "counter"),
+        (lambda x: x + sum(numbers), "numbers"),
+        (lambda x: x + sum(a * b for a, b in pairs), "pairs"),
+        (lambda x: x + next(made), "made"),
+        (lambda x: x + next(holder.numbers), "holder.numbers"),
+    ):
+        with pytest.raises(tk.UserError, match=f"`{name}`.*only while the function is traced"):
+            tk.jit(function)(X)
