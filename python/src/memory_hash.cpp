@@ -105,7 +105,7 @@ uint64_t hash_array(const PythonArray& held) {
                    size_of(type.dtype), seed);
 }
 
-uint64_t hash_view(const Py_buffer& view) {
+uint64_t hash_view(Py_buffer& view) {
   if (PyBuffer_IsContiguous(&view, 'A'))
     return hash_block(static_cast<const char*>(view.buf), static_cast<size_t>(view.len), 0);
   std::vector<char> copy(static_cast<size_t>(view.len));

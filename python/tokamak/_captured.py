@@ -13,6 +13,7 @@ package is not looked into, unless the jitted function is part of that package.
 from __future__ import annotations
 
 import builtins
+import dataclasses
 import enum
 import functools
 import gc
@@ -38,7 +39,7 @@ from typing import Any
 import numpy as np
 
 from . import _native
-from ._code_names import names_in
+from ._code_names import Names, names_in
 from ._errors import UserError, fail
 
 _ATOMS = frozenset(
@@ -47,8 +48,8 @@ _ATOMS = frozenset(
         *(BuiltinFunctionType, EllipsisType, NoneType, NotImplementedType, np.ufunc),
     )
 )
-# What takes all attributes of an object without naming them.
-_TAKES_ALL = frozenset(("vars", "__dict__", "asdict", "astuple", "fields"))
+_ALL = "*"  # among names of attributes: all of them
+_TAKE_ALL = (dataclasses.asdict, dataclasses.astuple, dataclasses.fields, dataclasses.replace)
 # Methods that Python calls by itself: code does not name them.
 _SPECIAL = frozenset(
     name
@@ -94,6 +95,17 @@ def is_library(module: str | None) -> bool:
         return module in sys.builtin_module_names or module in sys.stdlib_module_names
     file = os.path.abspath(file)
     return file.startswith(_STANDARD_LIBRARY) or any(part in file for part in _INSTALLED)
+
+
+def _takes_all(names: Names, variables: dict[str, Any]) -> bool:
+    """Whether code takes all attributes of an object without naming them."""
+    if "vars" in names.read or "__dict__" in names.all:
+        return True
+    found = [variables.get(name) for name in names.read]
+    if any(one is taker for one in found for taker in _TAKE_ALL):
+        return True
+    from_module = "dataclasses" in names.imported or any(one is dataclasses for one in found)
+    return from_module and any(function.__name__ in names.all for function in _TAKE_ALL)
 
 
 def _has_memory(value: Any) -> bool:
@@ -251,6 +263,8 @@ class _Walk:
         code = value.__code__
         names = names_in(code)
         self.named |= names.all
+        if _takes_all(names, value.__globals__):
+            self.named.add(_ALL)
         for variable, cell in zip(code.co_freevars, value.__closure__ or (), strict=True):
             self.note("cell", variable, cell)
             try:
@@ -321,7 +335,11 @@ class _Walk:
             return
         held = getattr(value, "__dict__", None)
         if type(held) is dict:
-            self.visit_items(held, self.attributes_of(held), f"{name}.")
+            if _ALL in self.attributes:
+                self.note("contents", name, held)
+            self.visit_items(
+                held, held if _ALL in self.attributes else self.attributes & held.keys(), f"{name}."
+            )
         if self.is_library(kind.__module__):
             if issubclass(kind, Iterator) and not issubclass(kind, io.IOBase):
                 self.iterators.append(name)
@@ -330,7 +348,7 @@ class _Walk:
         self.note("instance", name, value)
         for base in kind.__mro__:
             for key, member in vars(base).items():
-                if isinstance(member, MemberDescriptorType) and self.attributes & _TAKES_ALL:
+                if isinstance(member, MemberDescriptorType) and _ALL in self.attributes:
                     self.visit_slot(value, member, f"{name}.{key}")
                 if key not in self.attributes:
                     continue
@@ -339,9 +357,6 @@ class _Walk:
                 elif type(held) is dict and key not in held and not hasattr(type(member), "__set__"):
                     self.note("item", f"{name}.{key}", held, key)  # would hide that of the class
         self.visit(kind, kind.__name__)
-
-    def attributes_of(self, held: dict[str, Any]) -> Iterable[str]:
-        return held.keys() if self.attributes & _TAKES_ALL else self.attributes & held.keys()
 
     def visit_slot(self, value: Any, member: MemberDescriptorType, name: str) -> None:
         self.note("slot", name, value, member)

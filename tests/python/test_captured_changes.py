@@ -406,6 +406,7 @@ class Settings:
         lambda s, x: x * dataclasses.asdict(s)["gain"],
         lambda s, x: x * dataclasses.astuple(s)[1],
         lambda s, x: x * sum(getattr(s, field.name) for field in dataclasses.fields(s)),
+        lambda s, x: x * dataclasses.replace(s, gain=1.0).shift,
     ],
 )
 def test_all_attributes_at_once(function):
@@ -416,6 +417,18 @@ def test_all_attributes_at_once(function):
     agree(f, X)
     s.shift = 7
     agree(f, X)
+    s.new = 9.0
+    agree(f, X)
+
+
+def test_attributes_that_are_not_taken_do_not_count():
+    s = Settings()
+    s.fields, s.calls = [1.0], 0
+    f = tk.jit(lambda x: x * s.gain * s.fields[0])
+    for _ in range(12):
+        agree(f, X)
+        s.calls += 1
+    assert f.cache_info().misses == 1
 
 
 def test_globals_as_a_dict(monkeypatch):
