@@ -6,6 +6,7 @@ import dataclasses
 import enum
 import functools
 import gc
+import threading
 import types
 import weakref
 from typing import NamedTuple
@@ -516,3 +517,23 @@ def test_changes_of_containers():
         assert_same(d["new"]["list"][0], X + 1)
         assert_same(d["items"][1], X * 2)
         assert_same(p.x, X * 2)
+
+
+def test_containers_that_other_threads_change():
+    items, holder, is_done = [np.zeros(20_000)], Plain(x=np.zeros(20_000)), threading.Event()
+
+    def change():
+        while not is_done.is_set():
+            for i in range(8):
+                items[0] = np.full(20_000, float(i))
+                holder.x = np.full(20_000, float(i))
+
+    f = tk.jit(lambda v, h: (np.sqrt(v[0]) ** 2 + h.x * 8).sum())
+    changer = threading.Thread(target=change)
+    changer.start()
+    try:
+        found = [f(items, holder) / 20_000 for _ in range(300)]
+    finally:
+        is_done.set()
+        changer.join()
+    np.testing.assert_allclose(found, np.round(found), atol=1e-9)
