@@ -42,7 +42,8 @@ void make_change(PyObject* at, PyObject* kind, PyObject* key, PyObject* value) {
   if (is_text(kind, "item")) return check(PyObject_SetItem(at, key, value));
   if (is_text(kind, "items")) return check(PySequence_SetSlice(at, 0, PY_SSIZE_T_MAX, value));
   if (is_text(kind, "removed item")) return check(PyObject_DelItem(at, key));
-  check(PyObject_SetAttr(at, key, nullptr));
+  if (is_text(kind, "removed attribute")) return check(PyObject_SetAttr(at, key, nullptr));
+  throw nb::value_error("no such kind of change");
 }
 
 }  // namespace
