@@ -48,6 +48,7 @@ _ATOMS = frozenset(
         *(BuiltinFunctionType, EllipsisType, NoneType, NotImplementedType, np.ufunc),
     )
 )
+_NO_MEMORY = frozenset((tuple, list, dict, set, frozenset, FunctionType, type, ModuleType))  # known at once
 _ALL = "*"  # among names of attributes: all of them
 _TAKE_ALL = (dataclasses.asdict, dataclasses.astuple, dataclasses.fields, dataclasses.replace)
 # Methods that Python calls by itself: code does not name them.
@@ -112,6 +113,8 @@ def _has_memory(value: Any) -> bool:
     """An array, or another object whose bytes can be written to by others."""
     if isinstance(value, (np.ndarray, _native.ArrayBase, bytearray, memoryview)):
         return True
+    if type(value) in _NO_MEMORY:
+        return False
     return any(base.__module__ in ("array", "mmap", "_ctypes") for base in type(value).__mro__)
 
 
@@ -181,16 +184,15 @@ def captured_by(roots: list[tuple[str, Any]], home: str | None) -> Captured:
         walk = _Walk(known, package)
         for name, value in roots:
             walk.visit(value, name)
-        if walk.named <= known:
+        if walk.attributes <= known:
             return walk.finish()
-        known |= walk.named
+        known |= walk.attributes
 
 
 class _Walk:
     def __init__(self, attributes: frozenset[str], package: str | None) -> None:
-        self.attributes = attributes
+        self.attributes = set(attributes)  # with those that are found on the way: then fewer walks are needed
         self.package = package
-        self.named: set[str] = set()
         self.seen: dict[int, Any] = {}
         self.places: dict[tuple[Any, ...], tuple[str, tuple[Any, ...], str]] = {}
         self.members: dict[int, set[str]] = {}  # names of attributes of classes
@@ -262,9 +264,9 @@ class _Walk:
         self.note("function", f"{value.__name__}, its code or defaults", value)
         code = value.__code__
         names = names_in(code)
-        self.named |= names.all
+        self.attributes |= names.all
         if _takes_all(names, value.__globals__):
-            self.named.add(_ALL)
+            self.attributes.add(_ALL)
         for variable, cell in zip(code.co_freevars, value.__closure__ or (), strict=True):
             self.note("cell", variable, cell)
             try:
