@@ -180,18 +180,21 @@ def captured_by(roots: list[tuple[str, Any]], home: str | None) -> Captured:
     """What is reached from the roots, which are (name, value). `home` is the module of the jitted function."""
     package = None if home is None else home.partition(".")[0]
     known: frozenset[str] = frozenset()
+    asked: frozenset[str] = frozenset()
     while True:  # until no more code is reached: attributes that it names may be anywhere
-        walk = _Walk(known, package)
+        walk = _Walk(known, asked, package)
         for name, value in roots:
             walk.visit(value, name)
-        if walk.attributes <= known:
+        if walk.attributes <= known and walk.asked <= asked:
             return walk.finish()
         known |= walk.attributes
+        asked |= walk.asked
 
 
 class _Walk:
-    def __init__(self, attributes: frozenset[str], package: str | None) -> None:
+    def __init__(self, attributes: frozenset[str], asked: frozenset[str], package: str | None) -> None:
         self.attributes = set(attributes)  # with those that are found on the way: then fewer walks are needed
+        self.asked = set(asked)  # those that need not be there
         self.package = package
         self.seen: dict[int, Any] = {}
         self.places: dict[tuple[Any, ...], tuple[str, tuple[Any, ...], str]] = {}
@@ -265,6 +268,7 @@ class _Walk:
         code = value.__code__
         names = names_in(code)
         self.attributes |= names.all
+        self.asked |= names.asked
         if _takes_all(names, value.__globals__):
             self.attributes.add(_ALL)
         for variable, cell in zip(code.co_freevars, value.__closure__ or (), strict=True):
@@ -309,12 +313,18 @@ class _Walk:
     def visit_module(self, value: ModuleType, name: str) -> None:
         if not self.is_library(value.__name__):
             self.visit_items(vars(value), self.attributes & vars(value).keys(), f"{name}.")
+            self.note_absent(vars(value), name)
+
+    def note_absent(self, held: dict[str, Any], name: str) -> None:
+        for key in sorted(self.asked - held.keys()):
+            self.note("item", f"{name}.{key}", held, key)
 
     def visit_class(self, value: type, name: str) -> None:
         if self.is_library(value.__module__):
             return
         self.note("attributes", name, value)
         members = self.members.setdefault(id(value), set())
+        members |= self.asked
         for base in value.__mro__:
             if self.is_library(base.__module__):
                 continue
@@ -342,6 +352,7 @@ class _Walk:
             self.visit_items(
                 held, held if _ALL in self.attributes else self.attributes & held.keys(), f"{name}."
             )
+            self.note_absent(held, name)
         if self.is_library(kind.__module__):
             if issubclass(kind, Iterator) and not issubclass(kind, io.IOBase):
                 self.iterators.append(name)

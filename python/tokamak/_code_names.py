@@ -14,6 +14,7 @@ class Names(NamedTuple):
     read: frozenset[str]  # as global variables
     imported: frozenset[str]
     all: frozenset[str]  # attributes among them
+    asked: frozenset[str]  # attributes that need not be there: getattr(x, "name", None)
 
 
 def _opcode(name: str) -> int:
@@ -42,12 +43,14 @@ def names_in(code: CodeType) -> Names:
         elif operation == _IMPORT:
             imported.add(code.co_names[argument])
     every = set(code.co_names)
+    texts = {constant for constant in code.co_consts if isinstance(constant, str) and constant.isidentifier()}
+    asked = set(texts) if read & {"getattr", "hasattr"} else set()
+    every |= texts
     for constant in code.co_consts:
-        if isinstance(constant, str):  # getattr(x, "name")
-            every.add(constant)
-        elif isinstance(constant, CodeType):
+        if isinstance(constant, CodeType):
             inner = names_in(constant)
             read |= inner.read
             imported |= inner.imported
             every |= inner.all
-    return Names(frozenset(read), frozenset(imported), frozenset(every))
+            asked |= inner.asked
+    return Names(frozenset(read), frozenset(imported), frozenset(every), frozenset(asked))

@@ -431,6 +431,33 @@ def test_attributes_that_are_not_taken_do_not_count():
     assert f.cache_info().misses == 1
 
 
+@pytest.mark.parametrize(
+    "kind", [Settings, types.SimpleNamespace, functools.partial(types.ModuleType, "made_here")]
+)
+def test_attributes_that_were_not_there(kind):
+    s = kind()
+    with_default = tk.jit(lambda x: x * getattr(s, "extra", 3.0))
+    asking = tk.jit(lambda x: x * s.extra if hasattr(s, "extra") else -x)
+    for _ in range(2):
+        agree(with_default, X)
+        agree(asking, X)
+        s.extra = 5.0
+        agree(with_default, X)
+        agree(asking, X)
+        del s.extra
+
+
+def test_attributes_of_classes_that_were_not_there():
+    kind = scaled()
+    s = kind(2.0)
+    f = tk.jit(lambda x: x * getattr(s, "extra", 3.0) + getattr(kind, "other", 1.0))
+    agree(f, X)
+    kind.extra = 5.0
+    agree(f, X)
+    kind.other = 5.0
+    agree(f, X)
+
+
 def test_globals_as_a_dict(monkeypatch):
     monkeypatch.setitem(globals(), "FACTOR", 2.0)
     f = tk.jit(lambda x: x * globals()["FACTOR"])
