@@ -177,6 +177,7 @@ PyObject* wrap_array_output(const TensorType& type, void* data, Output& output) 
 
 PyObject* build_result(const Entry& entry, PyObject** results, size_t count) {
   if (entry.form == OutputForm::one) return results[0];
+  if (entry.recipe != nullptr) return entry.recipe->build({results, count});
   PyObject* sequence = entry.form == OutputForm::tuple ? PyTuple_New(static_cast<Py_ssize_t>(count))
                                                        : PyList_New(static_cast<Py_ssize_t>(count));
   if (sequence == nullptr) throw std::bad_alloc();

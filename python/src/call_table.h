@@ -10,11 +10,12 @@
 #include "driver/compile.h"
 #include "guards.h"
 #include "leaf.h"
+#include "recipe.h"
 #include "tokamak/explanation.h"
 
 namespace tokamak::python {
 
-/// How results are put together. `other` calls Python.
+/// How results are put together. `other` follows a recipe, or calls Python.
 enum class OutputForm : uint8_t { one, tuple, list, other };
 
 /// A part of an argument that a function writes to: where its first element is, and for every axis of it the
@@ -43,7 +44,9 @@ struct Entry {
   bool has_donated = false;
   bool releases_gil = false;
   OutputForm form = OutputForm::other;
-  nb::object build;  ///< takes the list of results, gives what the function returned
+  nb::object
+      build;  ///< takes the list of results, gives what the function returned; a Recipe, where possible
+  const Recipe* recipe = nullptr;  ///< what `build` holds
   uint64_t used = 0;
   int references = 1;
 

@@ -1,45 +1,16 @@
 #include "guards.h"
 
-#include <cstring>
-
 #include "memory_hash.h"
+#include "same_value.h"
 
 namespace tokamak::python {
 namespace {
 
 // -- Values
 
-bool same_scalar(PyObject* now, PyObject* then) {
-  PyArray_Descr* descr = PyArray_DescrFromScalar(then);
-  if (descr == nullptr) {
-    PyErr_Clear();
-    return false;
-  }
-  char bytes[2][64];
-  const auto size = static_cast<size_t>(PyDataType_ELSIZE(descr));
-  const bool plain = PyTypeNum_ISNUMBER(descr->type_num) || PyTypeNum_ISBOOL(descr->type_num);
-  Py_DECREF(descr);
-  if (!plain || size > sizeof(bytes[0])) return false;
-  PyArray_ScalarAsCtype(now, bytes[0]);
-  PyArray_ScalarAsCtype(then, bytes[1]);
-  return std::memcmp(bytes[0], bytes[1], size) == 0;
+bool same_value(PyObject* now, const nb::object& then) {
+  return tokamak::python::same_value(now, then.ptr());
 }
-
-/// Either may be null: nothing there.
-bool same_value(PyObject* now, PyObject* then) {
-  if (now == then) return true;
-  if (now == nullptr || then == nullptr || Py_TYPE(now) != Py_TYPE(then)) return false;
-  if (PyFloat_CheckExact(now)) {  // NaN is itself, and -0.0 is not 0.0
-    const double values[] = {PyFloat_AS_DOUBLE(now), PyFloat_AS_DOUBLE(then)};
-    return std::memcmp(&values[0], &values[1], sizeof(double)) == 0;
-  }
-  if (PyLong_CheckExact(now) || PyUnicode_CheckExact(now) || PyBytes_CheckExact(now)) {
-    return PyObject_RichCompareBool(now, then, Py_EQ) == 1;
-  }
-  return PyArray_CheckScalar(now) && !PyArray_Check(now) && same_scalar(now, then);
-}
-
-bool same_value(PyObject* now, const nb::object& then) { return same_value(now, then.ptr()); }
 
 nb::object borrowed(PyObject* object) { return object == nullptr ? nb::object() : nb::borrow(object); }
 
@@ -49,6 +20,27 @@ PyObject* item_now(PyObject* owner, PyObject* key) {
   PyObject* found = PyDict_GetItemWithError(owner, key);
   if (found == nullptr) PyErr_Clear();
   return found;
+}
+
+PyObject* attribute_now(const nb::object& type, PyObject* name) {
+  return _PyType_Lookup(reinterpret_cast<PyTypeObject*>(type.ptr()), name);
+}
+
+/// A number that no class has had before it was changed, nor has after: CPython's own caches rely on it.
+/// 0 when there is none at present.
+uint32_t version_of(const nb::object& type) {
+  const auto* object = reinterpret_cast<PyTypeObject*>(type.ptr());
+#if PY_VERSION_HEX < 0x030B0000
+  if (!PyType_HasFeature(const_cast<PyTypeObject*>(object), Py_TPFLAGS_VALID_VERSION_TAG)) return 0;
+#endif
+  return object->tp_version_tag;
+}
+
+/// The dict of attributes of an instance; null when it has none.
+nb::object dict_now(PyObject* object) {
+  PyObject* found = PyObject_GenericGetDict(object, nullptr);
+  if (found == nullptr) PyErr_Clear();
+  return nb::steal(found);
 }
 
 nb::object slot_now(PyObject* object, PyObject* descriptor) {
@@ -66,9 +58,34 @@ bool holds(const Guards::Item& guard) {
 
 bool holds(const Guards::Cell& guard) { return same_value(PyCell_GET(guard.cell.ptr()), guard.value); }
 
-bool holds(const Guards::Attribute& guard) {
-  return same_value(_PyType_Lookup(reinterpret_cast<PyTypeObject*>(guard.type.ptr()), guard.name.ptr()),
-                    guard.value);
+/// The number of the first attribute that is not what it was; -1 when all are.
+Py_ssize_t changed_attribute(const Guards::Attributes& guard) {
+  for (size_t i = 0; i < guard.values.size(); ++i) {
+    const auto position = static_cast<Py_ssize_t>(i);
+    if (!same_value(attribute_now(guard.type, PyTuple_GET_ITEM(guard.names.ptr(), position)),
+                    guard.values[i]))
+      return position;
+  }
+  return -1;
+}
+
+bool holds(const Guards::Attributes& guard) {
+  if (guard.version != 0 && version_of(guard.type) == guard.version) return true;
+  if (changed_attribute(guard) >= 0) return false;
+  guard.version = version_of(guard.type);  // looking at them has given the class one
+  return true;
+}
+
+bool holds(const Guards::Instance& guard) {
+  if (reinterpret_cast<PyObject*>(Py_TYPE(guard.object.ptr())) != guard.type.ptr()) return false;
+  return !guard.dict.is_valid() || dict_now(guard.object.ptr()).is(guard.dict);
+}
+
+bool holds(const Guards::Function& guard) {
+  PyObject* function = guard.function.ptr();
+  return PyFunction_GET_CODE(function) == guard.code.ptr() &&
+         PyFunction_GET_DEFAULTS(function) == guard.defaults.ptr() &&
+         PyFunction_GET_KW_DEFAULTS(function) == guard.keyword_defaults.ptr();
 }
 
 bool holds(const Guards::Slot& guard) {
@@ -108,8 +125,7 @@ bool holds(const Guards::Contents& guard) {
 }
 
 bool holds(const Guards::Memory& guard) {
-  if (guard.frozen) return is_frozen(guard.array.ptr());
-  return hash_memory(guard.array.ptr()) == guard.hash;
+  return guard.frozen || hash_memory(guard.array.ptr()) == guard.hash;
 }
 
 // -- What they keep alive
@@ -126,8 +142,15 @@ int visit_guard(const Guards::Item& g, visitproc visit, void* arg) {
 int visit_guard(const Guards::Cell& g, visitproc visit, void* arg) {
   return visit_all(visit, arg, g.cell, g.value);
 }
-int visit_guard(const Guards::Attribute& g, visitproc visit, void* arg) {
-  return visit_all(visit, arg, g.type, g.name, g.value);
+int visit_guard(const Guards::Attributes& g, visitproc visit, void* arg) {
+  for (const nb::object& value : g.values) Py_VISIT(value.ptr());
+  return visit_all(visit, arg, g.type, g.names);
+}
+int visit_guard(const Guards::Instance& g, visitproc visit, void* arg) {
+  return visit_all(visit, arg, g.object, g.type, g.dict);
+}
+int visit_guard(const Guards::Function& g, visitproc visit, void* arg) {
+  return visit_all(visit, arg, g.function, g.code, g.defaults, g.keyword_defaults);
 }
 int visit_guard(const Guards::Slot& g, visitproc visit, void* arg) {
   return visit_all(visit, arg, g.object, g.descriptor, g.value);
@@ -151,10 +174,23 @@ size_t Guards::cell(const nb::object& cell) {
   return add(Cell{cell, borrowed(PyCell_GET(cell.ptr()))});
 }
 
-size_t Guards::attribute(const nb::object& type, const nb::str& name) {
+size_t Guards::attributes(const nb::object& type, const nb::tuple& names) {
   if (!PyType_Check(type.ptr())) throw nb::type_error("expected a class");
-  return add(Attribute{type, name,
-                       borrowed(_PyType_Lookup(reinterpret_cast<PyTypeObject*>(type.ptr()), name.ptr()))});
+  Attributes guard{type, names, {}, 0};
+  for (nb::handle name : names) guard.values.push_back(borrowed(attribute_now(type, name.ptr())));
+  return add(std::move(guard));
+}
+
+size_t Guards::instance(const nb::object& object) {
+  return add(Instance{object, nb::borrow(reinterpret_cast<PyObject*>(Py_TYPE(object.ptr()))),
+                      dict_now(object.ptr())});
+}
+
+size_t Guards::function(const nb::object& function) {
+  if (!PyFunction_Check(function.ptr())) throw nb::type_error("expected a function");
+  return add(Function{function, borrowed(PyFunction_GET_CODE(function.ptr())),
+                      borrowed(PyFunction_GET_DEFAULTS(function.ptr())),
+                      borrowed(PyFunction_GET_KW_DEFAULTS(function.ptr()))});
 }
 
 size_t Guards::slot(const nb::object& object, const nb::object& descriptor) {
@@ -193,6 +229,12 @@ int64_t Guards::broken() const noexcept {
       return static_cast<int64_t>(i);
   }
   return -1;
+}
+
+nb::object Guards::detail(size_t guard) const {
+  const Attributes* several = std::get_if<Attributes>(&guards_.at(guard));
+  const Py_ssize_t changed = several == nullptr ? -1 : changed_attribute(*several);
+  return changed < 0 ? nb::none() : nb::borrow(PyTuple_GET_ITEM(several->names.ptr(), changed));
 }
 
 size_t Guards::bytes() const {
@@ -245,11 +287,14 @@ void bind_guards(nb::module_& module) {
       .def(nb::init<>())
       .def("item", &Guards::item, nb::arg("owner"), nb::arg("key"))
       .def("cell", &Guards::cell, nb::arg("cell"))
-      .def("attribute", &Guards::attribute, nb::arg("type"), nb::arg("name"))
+      .def("attributes", &Guards::attributes, nb::arg("type"), nb::arg("names"))
       .def("slot", &Guards::slot, nb::arg("object"), nb::arg("descriptor"))
       .def("contents", &Guards::contents, nb::arg("container"))
+      .def("instance", &Guards::instance, nb::arg("object"))
+      .def("function", &Guards::function, nb::arg("function"))
       .def("memory", &Guards::memory, nb::arg("array"))
       .def("broken", &Guards::broken)
+      .def("detail", &Guards::detail, nb::arg("guard"))
       .def("bytes", &Guards::bytes)
       .def("__len__", &Guards::size);
 }

@@ -22,13 +22,17 @@ class Guards {
   // Each notes what is at a place now, and gives the number of the guard.
   size_t item(const nb::dict& owner, const nb::object& key);            ///< a global, an attribute
   size_t cell(const nb::object& cell);                                  ///< a variable of a closure
-  size_t attribute(const nb::object& type, const nb::str& name);        ///< of a class or its bases
+  size_t attributes(const nb::object& type, const nb::tuple& names);    ///< of a class and its bases
   size_t slot(const nb::object& object, const nb::object& descriptor);  ///< of an instance with __slots__
   size_t contents(const nb::object& container);                         ///< of a list, dict, set or deque
-  size_t memory(const nb::object& array);  ///< the elements of an array, or other bytes
+  size_t instance(const nb::object& object);    ///< which class it has, and which dict of attributes
+  size_t function(const nb::object& function);  ///< its code and its defaults
+  size_t memory(const nb::object& array);       ///< the elements of an array, or other bytes
 
   /// The number of the first that does not hold; -1 when all do.
   int64_t broken() const noexcept;
+  /// Which attribute it is that is not what it was, for a guard of several; None for others.
+  nb::object detail(size_t guard) const;
   size_t size() const { return guards_.size(); }
   /// Of the arrays that are kept alive.
   size_t bytes() const;
@@ -44,8 +48,11 @@ class Guards {
   struct Cell {
     nb::object cell, value;
   };
-  struct Attribute {
-    nb::object type, name, value;
+  struct Attributes {
+    nb::object type;
+    nb::tuple names;
+    std::vector<nb::object> values;  ///< null where there was none
+    mutable uint32_t version;        ///< of the class, when they were last found to hold; 0 for not known
   };
   struct Slot {
     nb::object object, descriptor, value;
@@ -54,12 +61,18 @@ class Guards {
     nb::object container;
     std::vector<nb::object> parts;  ///< items; keys and values in turn; a copy of a set
   };
+  struct Instance {
+    nb::object object, type, dict;
+  };
+  struct Function {
+    nb::object function, code, defaults, keyword_defaults;
+  };
   struct Memory {
     nb::object array;
     uint64_t hash;
-    bool frozen;  ///< nobody can write to it: not looked at again while this is so
+    bool frozen;  ///< nobody can write to it, ever
   };
-  using Guard = std::variant<Item, Cell, Attribute, Slot, Contents, Memory>;
+  using Guard = std::variant<Item, Cell, Attributes, Slot, Contents, Instance, Function, Memory>;
 
  private:
   template <class G>

@@ -3,6 +3,8 @@
 #include <structmember.h>
 
 #include "call_table.h"
+#include "errors.h"
+#include "forms.h"
 
 namespace tokamak::python {
 namespace {
@@ -15,12 +17,29 @@ struct JitCallable {
   PyObject* core;   ///< does what the hot path does not
   PyObject* owner;  ///< the Python object that holds the table
   CallTable* table;
+  PyObject* forms_owner;
+  Forms* forms;
   uint64_t static_mask;  ///< bit i: positional argument i is static
 };
 
 constexpr Py_ssize_t kMaxHotArguments = 16;
 
 JitCallable* self_of(PyObject* object) { return reinterpret_cast<JitCallable*>(object); }
+
+/// Calls with containers, objects, keywords: the result, or nullptr with the Python error set; false when no
+/// program is known.
+bool call_form(JitCallable* self, const CallArguments& call, PyObject*& result) {
+  result = nullptr;
+  if (self->forms->size() == 0) return false;
+  try {
+    return self->forms->call(call, result);
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (...) {
+    raise_python_error(std::current_exception());
+  }
+  return true;
+}
 
 PyObject* call(PyObject* object, PyObject* const* arguments, size_t flagged_count, PyObject* keywords) {
   JitCallable* self = self_of(object);
@@ -44,17 +63,23 @@ PyObject* call(PyObject* object, PyObject* const* arguments, size_t flagged_coun
       }
     }
   }
+  PyObject* result;
+  const CallArguments all{{arguments, static_cast<size_t>(count)}, keywords, arguments + count};
+  if (call_form(self, all, result)) return result;
   return PyObject_Vectorcall(self->core, arguments, flagged_count, keywords);
 }
 
 PyObject* make(PyTypeObject* type, PyObject* arguments, PyObject*) {
   PyObject* core = nullptr;
   PyObject* table = nullptr;
+  PyObject* forms = nullptr;
   unsigned long long static_mask = 0;
-  if (!PyArg_ParseTuple(arguments, "OOK", &core, &table, &static_mask)) return nullptr;
+  if (!PyArg_ParseTuple(arguments, "OOOK", &core, &table, &forms, &static_mask)) return nullptr;
   CallTable* pointer = nullptr;
-  if (!nb::try_cast<CallTable*>(nb::handle(table), pointer) || pointer == nullptr) {
-    PyErr_SetString(PyExc_TypeError, "the second argument is not a CallTable");
+  Forms* forms_pointer = nullptr;
+  if (!nb::try_cast<CallTable*>(nb::handle(table), pointer) || pointer == nullptr ||
+      !nb::try_cast<Forms*>(nb::handle(forms), forms_pointer) || forms_pointer == nullptr) {
+    PyErr_SetString(PyExc_TypeError, "a JitCallable takes a core, a CallTable, Forms and a number");
     return nullptr;
   }
   JitCallable* self = self_of(type->tp_alloc(type, 0));
@@ -67,6 +92,9 @@ PyObject* make(PyTypeObject* type, PyObject* arguments, PyObject*) {
   Py_INCREF(table);
   self->owner = table;
   self->table = pointer;
+  Py_INCREF(forms);
+  self->forms_owner = forms;
+  self->forms = forms_pointer;
   self->static_mask = static_mask;
   return reinterpret_cast<PyObject*>(self);
 }
@@ -77,6 +105,7 @@ int traverse(PyObject* object, visitproc visit, void* arg) {
   Py_VISIT(self->dict);
   Py_VISIT(self->core);
   Py_VISIT(self->owner);
+  Py_VISIT(self->forms_owner);
   return 0;
 }
 
@@ -84,7 +113,7 @@ int clear(PyObject* object) {
   JitCallable* self = self_of(object);
   Py_CLEAR(self->dict);
   Py_CLEAR(self->core);
-  return 0;  // the table stays: a call that is under way uses it
+  return 0;  // the table and the forms stay: a call that is under way uses them
 }
 
 void dealloc(PyObject* object) {
@@ -93,6 +122,7 @@ void dealloc(PyObject* object) {
   if (self_of(object)->weak_references != nullptr) PyObject_ClearWeakRefs(object);
   clear(object);
   Py_CLEAR(self_of(object)->owner);
+  Py_CLEAR(self_of(object)->forms_owner);
   type->tp_free(object);
   Py_DECREF(type);
 }

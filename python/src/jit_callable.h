@@ -4,8 +4,8 @@
 //
 // It is a C type, because a call must cost less than a small kernel: a call whose positional arguments are
 // ndarrays, Python numbers and known static values finds its program by a scan of the table and runs no
-// Python code. Everything else (the first call, containers, keywords, tokamak.Arrays) goes to `core`, which
-// is Python.
+// Python code. Neither do calls with containers, objects, keywords and tokamak.Arrays whose form has been
+// seen before (see forms.h). Everything else goes to `core`, which is Python.
 
 #include "numpy_api.h"
 

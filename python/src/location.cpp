@@ -2,6 +2,8 @@
 
 #include "numpy_api.h"
 
+#include <frameobject.h>  // PyFrame_GetBack, before Python 3.11
+
 #include <algorithm>
 #include <string_view>
 

@@ -1,24 +1,18 @@
 #include "memory_hash.h"
 
-#include <llvm/Support/xxhash.h>
-
 #include <algorithm>
 #include <cstring>
 #include <span>
 #include <vector>
 
 #include "array.h"
+#include "block_hash.h"
 #include "trace/array_impl.h"
 
 namespace tokamak::python {
 namespace {
 
 constexpr size_t kMostGathered = 4096;
-
-uint64_t hash_block(const char* data, size_t bytes, uint64_t seed) {
-  const uint64_t hash = llvm::xxh3_64bits(llvm::ArrayRef(reinterpret_cast<const uint8_t*>(data), bytes));
-  return (seed ^ hash) * 0x9E3779B97F4A7C15 + bytes;
-}
 
 /// An axis of what is hashed: how often, and how far apart in bytes.
 struct Axis {
@@ -42,6 +36,22 @@ std::vector<Axis> axes_of(std::span<const int64_t> shape, std::span<const int64_
   return axes;
 }
 
+/// Elements that lie apart, one behind the other.
+template <class Item>
+void gather_items(const char* data, Axis axis, char* gathered) {
+  for (int64_t i = 0; i < axis.count; ++i)
+    std::memcpy(gathered + static_cast<size_t>(i) * sizeof(Item), data + i * axis.stride, sizeof(Item));
+}
+
+void gather(const char* data, Axis axis, size_t item, char* gathered) {
+  if (item == 8) return gather_items<uint64_t>(data, axis, gathered);
+  if (item == 4) return gather_items<uint32_t>(data, axis, gathered);
+  if (item == 2) return gather_items<uint16_t>(data, axis, gathered);
+  if (item == 1) return gather_items<uint8_t>(data, axis, gathered);
+  for (int64_t i = 0; i < axis.count; ++i)
+    std::memcpy(gathered + static_cast<size_t>(i) * item, data + i * axis.stride, item);
+}
+
 uint64_t hash_axis(const char* data, Axis axis, size_t item, uint64_t seed) {
   if (axis.stride == static_cast<int64_t>(item)) {
     return hash_block(data, static_cast<size_t>(axis.count) * item, seed);
@@ -49,11 +59,9 @@ uint64_t hash_axis(const char* data, Axis axis, size_t item, uint64_t seed) {
   char gathered[kMostGathered];
   const auto per_block = static_cast<int64_t>(sizeof(gathered) / item);
   for (int64_t first = 0; first < axis.count; first += per_block) {
-    const int64_t last = std::min(first + per_block, axis.count);
-    for (int64_t i = first; i < last; ++i) {
-      std::memcpy(gathered + static_cast<size_t>(i - first) * item, data + i * axis.stride, item);
-    }
-    seed = hash_block(gathered, static_cast<size_t>(last - first) * item, seed);
+    const int64_t count = std::min(per_block, axis.count - first);
+    gather(data + first * axis.stride, {count, axis.stride}, item, gathered);
+    seed = hash_block(gathered, static_cast<size_t>(count) * item, seed);
   }
   return seed;
 }
@@ -77,7 +85,10 @@ uint64_t hash_ndarray(PyArrayObject* array) {
   const std::span strides(reinterpret_cast<const int64_t*>(PyArray_STRIDES(array)), rank);
   const char* data = PyArray_BYTES(array);
   const auto item = static_cast<size_t>(PyArray_ITEMSIZE(array));
-  const uint64_t seed = hash_form(shape, static_cast<uint64_t>(PyArray_DESCR(array)->type_num));
+  const PyArray_Descr* descr = PyArray_DESCR(array);
+  const uint64_t form[] = {static_cast<uint64_t>(descr->type_num), static_cast<uint64_t>(descr->byteorder),
+                           PyArray_IS_C_CONTIGUOUS(array)};
+  const uint64_t seed = hash_form(shape, hash_block(reinterpret_cast<const char*>(form), sizeof(form), 0));
   if (PyArray_IS_C_CONTIGUOUS(array) || PyArray_IS_F_CONTIGUOUS(array)) {
     return hash_block(data, static_cast<size_t>(PyArray_NBYTES(array)), seed);
   }
@@ -94,13 +105,24 @@ uint64_t hash_array(const PythonArray& held) {
                    size_of(type.dtype), seed);
 }
 
-uint64_t hash_buffer(PyObject* object) {
-  Py_buffer view;
-  if (PyObject_GetBuffer(object, &view, PyBUF_SIMPLE) < 0) {
+uint64_t hash_view(Py_buffer& view) {
+  if (PyBuffer_IsContiguous(&view, 'A'))
+    return hash_block(static_cast<const char*>(view.buf), static_cast<size_t>(view.len), 0);
+  std::vector<char> copy(static_cast<size_t>(view.len));
+  if (PyBuffer_ToContiguous(copy.data(), &view, view.len, 'C') < 0) {
     PyErr_Clear();
     return 0;
   }
-  const uint64_t hash = hash_block(static_cast<const char*>(view.buf), static_cast<size_t>(view.len), 0);
+  return hash_block(copy.data(), copy.size(), 0);
+}
+
+uint64_t hash_buffer(PyObject* object) {
+  Py_buffer view;
+  if (PyObject_GetBuffer(object, &view, PyBUF_FULL_RO) < 0) {
+    PyErr_Clear();
+    return 0;
+  }
+  const uint64_t hash = hash_view(view);
   PyBuffer_Release(&view);
   return hash;
 }
@@ -127,11 +149,10 @@ std::pair<const char*, const char*> extent_of(PyArrayObject* array) {
 bool is_frozen(PyObject* object) {
   if (const PythonArray* array = as_python_array(object)) return array->is_constant;
   if (!PyArray_Check(object)) return false;
-  for (PyObject* at = object; at != nullptr && PyArray_Check(at);
-       at = PyArray_BASE(reinterpret_cast<PyArrayObject*>(at))) {
-    if (PyArray_ISWRITEABLE(reinterpret_cast<PyArrayObject*>(at))) return false;
-  }
-  return true;
+  PyObject* owner = object;
+  while (owner != nullptr && PyArray_Check(owner))
+    owner = PyArray_BASE(reinterpret_cast<PyArrayObject*>(owner));
+  return owner != nullptr && PyBytes_Check(owner);
 }
 
 }  // namespace tokamak::python

@@ -14,7 +14,9 @@ uint64_t hash_memory(PyObject* object);
 /// The first byte of an ndarray's elements, and the one behind the last.
 std::pair<const char*, const char*> extent_of(PyArrayObject* array);
 
-/// Whether no ndarray lets anybody write to this memory, or it is a constant.
+/// Whether nobody can write to this memory: it is a constant, or that of Python's bytes. An ndarray that is
+/// read-only is not enough, since a view that was made before may write to it, and who set the flag may take
+/// it back.
 bool is_frozen(PyObject* object);
 
 }  // namespace tokamak::python

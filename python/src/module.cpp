@@ -8,11 +8,13 @@
 #include "block_owner.h"
 #include "dtypes.h"
 #include "errors.h"
+#include "forms.h"
 #include "functions.h"
 #include "guards.h"
 #include "jit_callable.h"
 #include "location.h"
 #include "lookup.h"
+#include "recipe.h"
 #include "reports.h"
 #include "trace/location.h"
 #include "tracing.h"
@@ -28,6 +30,8 @@ NB_MODULE(_native, module) {
   bind_array(module);
   bind_functions(module);
   bind_guards(module);
+  bind_forms(module);
+  bind_recipe(module);
   bind_tracing(module);
   bind_lookup(module);
   bind_reports(module);

@@ -112,6 +112,7 @@ void compile_into(CallTable& table, CallTable* hot, const nb::list& objects, con
   }
   entry->form = form_named(form);
   entry->build = build;
+  if (nb::isinstance<Recipe>(build)) entry->recipe = nb::cast<const Recipe*>(build);
   if (hot != nullptr) {
     auto alias = new Entry(*entry);
     alias->references = 1;

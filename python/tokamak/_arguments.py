@@ -45,7 +45,7 @@ class Arguments:
         )  # attributes whose numbers change, and therefore are arguments
         self._sizes: frozenset[str] = frozenset()  # attributes for which that did not work
         self._changes: Counter[str] = Counter()
-        self._parameters, self._rest = _parameter_names(function)
+        self._parameters, self._rest, self._takes_any_name = _parameter_names(function)
         self._static_names = static_argnames | {
             self._parameters[i] for i in static_argnums if i < len(self._parameters)
         }
@@ -95,7 +95,8 @@ class Arguments:
         names = [name for name in kwargs if name not in self._static_names]
         if kwargs:
             statics += [(name, kwargs[name]) for name in sorted(kwargs) if name in self._static_names]
-            names.sort()
+            if not self._takes_any_name:  # else the function may see their order
+                names.sort()
         structure = (
             ("tuple", *parts),
             ("dict", tuple(names), *[_tree.flatten(kwargs[name], leaves) for name in names]),
@@ -166,15 +167,15 @@ def is_traced(call: Call) -> bool:
     return any(type(leaf) is Array and leaf._traced for leaf in call.leaves)
 
 
-def _parameter_names(function: Callable[..., Any]) -> tuple[list[str], str | None]:
-    """The names of positional parameters, and of the one that takes all others."""
+def _parameter_names(function: Callable[..., Any]) -> tuple[list[str], str | None, bool]:
+    """The names of positional parameters, and of the one that takes all others; whether there is one for all other keywords."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
-        return [], None
+        return [], None, True
     rest = [p.name for p in parameters if p.kind is p.VAR_POSITIONAL]
     named = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    return named, rest[0] if rest else None
+    return named, rest[0] if rest else None, any(p.kind is p.VAR_KEYWORD for p in parameters)
 
 
 def identifiers(names: list[str]) -> list[str]:

@@ -13,29 +13,34 @@ package is not looked into, unless the jitted function is part of that package.
 from __future__ import annotations
 
 import builtins
+import dataclasses
 import enum
 import functools
+import gc
+import io
 import os
 import sys
-from collections import deque
-from collections.abc import Callable, Iterable
+from collections import ChainMap, UserDict, UserList, deque
+from collections.abc import Callable, Iterable, Iterator
 from types import (
     BuiltinFunctionType,
-    CodeType,
     EllipsisType,
     FunctionType,
     MemberDescriptorType,
+    MappingProxyType,
     MethodType,
     ModuleType,
     NoneType,
     NotImplementedType,
     SimpleNamespace,
 )
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from . import _native
+from ._code_names import Names, names_in
+from ._errors import UserError, fail
 
 _ATOMS = frozenset(
     (
@@ -43,54 +48,37 @@ _ATOMS = frozenset(
         *(BuiltinFunctionType, EllipsisType, NoneType, NotImplementedType, np.ufunc),
     )
 )
+_NO_MEMORY = frozenset((tuple, list, dict, set, frozenset, FunctionType, type, ModuleType))  # known at once
+_ALL = "*"  # among names of attributes: all of them
+_TAKE_ALL = (dataclasses.asdict, dataclasses.astuple, dataclasses.fields, dataclasses.replace)
+# Methods that Python calls by itself: code does not name them.
+_SPECIAL = frozenset(
+    name
+    for kind in (int, float, complex, str, list, dict, set, range, type, FunctionType, property, np.ndarray)
+    for name, member in vars(kind).items()
+    if name.startswith("__") and callable(member)
+) | {
+    f"__{name}__"
+    for name in (
+        *(
+            "enter",
+            "exit",
+            "getattr",
+            "get",
+            "set",
+            "delete",
+            "set_name",
+            "instancecheck",
+            "subclasscheck",
+            "missing",
+        ),
+        *("array_ufunc", "array_function", "array_interface", "array_priority", "array_namespace", "dlpack"),
+        *("matmul", "rmatmul", "imatmul", "complex", "length_hint", "fspath"),
+    )
+}
 _STANDARD_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 _LIBRARIES = ("builtins", "numpy", "scipy", "tokamak")
-
-
-class _Names(NamedTuple):
-    """The names that a piece of code reads, the functions inside it included."""
-
-    read: frozenset[str]  # as global variables
-    imported: frozenset[str]
-    all: frozenset[str]  # attributes among them
-
-
-def _opcode(name: str) -> int:
-    import opcode
-
-    return opcode.opmap.get(name, -1)
-
-
-_EXTENDED, _LOAD_GLOBAL, _LOAD_NAME, _IMPORT = map(
-    _opcode, ("EXTENDED_ARG", "LOAD_GLOBAL", "LOAD_NAME", "IMPORT_NAME")
-)
-_GLOBAL_SHIFT = 1 if sys.version_info >= (3, 11) else 0  # the lowest bit says something else there
-
-
-@functools.lru_cache(maxsize=4096)
-def _names_in(code: CodeType) -> _Names:
-    read, imported = set(), set()
-    raw, extended = code.co_code, 0
-    for i in range(0, len(raw), 2):
-        operation, argument = raw[i], raw[i + 1] | extended
-        extended = argument << 8 if operation == _EXTENDED else 0
-        if operation == _LOAD_GLOBAL:
-            read.add(code.co_names[argument >> _GLOBAL_SHIFT])
-        elif operation == _LOAD_NAME:
-            read.add(code.co_names[argument])
-        elif operation == _IMPORT:
-            imported.add(code.co_names[argument])
-    every = set(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, str):  # getattr(x, "name")
-            every.add(constant)
-        elif isinstance(constant, CodeType):
-            inner = _names_in(constant)
-            read |= inner.read
-            imported |= inner.imported
-            every |= inner.all
-    return _Names(frozenset(read), frozenset(imported), frozenset(every))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -110,6 +98,26 @@ def is_library(module: str | None) -> bool:
     return file.startswith(_STANDARD_LIBRARY) or any(part in file for part in _INSTALLED)
 
 
+def _takes_all(names: Names, variables: dict[str, Any]) -> bool:
+    """Whether code takes all attributes of an object without naming them."""
+    if "vars" in names.read or "__dict__" in names.all:
+        return True
+    found = [variables.get(name) for name in names.read]
+    if any(one is taker for one in found for taker in _TAKE_ALL):
+        return True
+    from_module = "dataclasses" in names.imported or any(one is dataclasses for one in found)
+    return from_module and any(function.__name__ in names.all for function in _TAKE_ALL)
+
+
+def _has_memory(value: Any) -> bool:
+    """An array, or another object whose bytes can be written to by others."""
+    if isinstance(value, (np.ndarray, _native.ArrayBase, bytearray, memoryview)):
+        return True
+    if type(value) in _NO_MEMORY:
+        return False
+    return any(base.__module__ in ("array", "mmap", "_ctypes") for base in type(value).__mro__)
+
+
 def is_plain_object(value: Any) -> bool:
     """An instance of a class of the user's, which is no more than its attributes."""
     kind = type(value)
@@ -127,6 +135,7 @@ class Captured:
         self.guards = _native.Guards()
         self.names: list[str] = []
         self.generators: list[Any] = []  # of random numbers
+        self.iterators: list[str] = []  # by name
         self.is_traced = False  # whether there are values that another trace is computing
         self._owners: set[int] = set()  # of memory that is guarded
 
@@ -135,6 +144,15 @@ class Captured:
             self._owners.add(id(owner_of(place[0])))
         getattr(self.guards, kind)(*place)
         self.names.append(name)
+
+    def refuse_iterators(self, function: str) -> None:
+        """What can be read only once is another in every call, in a way that nobody can look at."""
+        if self.iterators:
+            fail(
+                UserError,
+                f"{function}: it reads from `{self.iterators[0]}`, an iterator: that would happen only while the function is "
+                "traced, not in every call; pass what comes next as an argument, or use a list",
+            )
 
     def add_owners(self, references: Iterable[Callable[[], Any]]) -> None:
         """Guards the memory that became part of the program and still has other owners, however the function got at it."""
@@ -146,7 +164,10 @@ class Captured:
     def changed(self) -> str | None:
         """The name of something that is not what it was; None when everything is."""
         broken = self.guards.broken()
-        return None if broken < 0 else self.names[broken]
+        if broken < 0:
+            return None
+        attribute = self.guards.detail(broken)
+        return self.names[broken] + (f".{attribute}" if attribute else "")
 
 
 def owner_of(array: Any) -> Any:
@@ -159,30 +180,37 @@ def captured_by(roots: list[tuple[str, Any]], home: str | None) -> Captured:
     """What is reached from the roots, which are (name, value). `home` is the module of the jitted function."""
     package = None if home is None else home.partition(".")[0]
     known: frozenset[str] = frozenset()
+    asked: frozenset[str] = frozenset()
     while True:  # until no more code is reached: attributes that it names may be anywhere
-        walk = _Walk(known, package)
+        walk = _Walk(known, asked, package)
         for name, value in roots:
             walk.visit(value, name)
-        if walk.named <= known:
+        if walk.attributes <= known and walk.asked <= asked:
             return walk.finish()
-        known |= walk.named
+        known |= walk.attributes
+        asked |= walk.asked
 
 
 class _Walk:
-    def __init__(self, attributes: frozenset[str], package: str | None) -> None:
-        self.attributes = attributes
+    def __init__(self, attributes: frozenset[str], asked: frozenset[str], package: str | None) -> None:
+        self.attributes = set(attributes)  # with those that are found on the way: then fewer walks are needed
+        self.asked = set(asked)  # those that need not be there
         self.package = package
-        self.named: set[str] = set()
         self.seen: dict[int, Any] = {}
         self.places: dict[tuple[Any, ...], tuple[str, tuple[Any, ...], str]] = {}
+        self.members: dict[int, set[str]] = {}  # names of attributes of classes
         self.generators: list[Any] = []
+        self.iterators: list[str] = []
         self.is_traced = False
 
     def finish(self) -> Captured:
         captured = Captured()
         for kind, place, name in self.places.values():
+            if kind == "attributes":
+                place = (*place, tuple(sorted(_SPECIAL | self.members[id(place[0])])))
             captured.add(kind, place, name)
         captured.generators = self.generators
+        captured.iterators = self.iterators
         captured.is_traced = self.is_traced
         return captured
 
@@ -204,7 +232,7 @@ class _Walk:
         if kind in _ATOMS or id(value) in self.seen or isinstance(value, (np.generic, np.dtype, enum.Enum)):
             return
         self.seen[id(value)] = value
-        if isinstance(value, (np.ndarray, _native.ArrayBase, bytearray)) or kind.__module__ == "array":
+        if _has_memory(value):
             self.is_traced = self.is_traced or getattr(value, "_traced", False)
             self.note("memory", name, value)
         elif isinstance(value, (tuple, frozenset)):
@@ -236,9 +264,13 @@ class _Walk:
         if self.is_library(value.__globals__.get("__name__")):
             self.visit_wrapped(value, name)
             return
+        self.note("function", f"{value.__name__}, its code or defaults", value)
         code = value.__code__
-        names = _names_in(code)
-        self.named |= names.all
+        names = names_in(code)
+        self.attributes |= names.all
+        self.asked |= names.asked
+        if _takes_all(names, value.__globals__):
+            self.attributes.add(_ALL)
         for variable, cell in zip(code.co_freevars, value.__closure__ or (), strict=True):
             self.note("cell", variable, cell)
             try:
@@ -247,9 +279,8 @@ class _Walk:
                 continue
         for i, default in enumerate(value.__defaults__ or ()):
             self.visit(default, f"default {i} of {value.__name__}")
-        for key, default in (value.__kwdefaults__ or {}).items():
-            self.visit(default, f"{key} of {value.__name__}")
-        self.visit_items(value.__globals__, names.read, "")
+        self.visit(value.__kwdefaults__, f"keyword defaults of {value.__name__}")
+        self.visit_items(value.__globals__, names.all if "globals" in names.read else names.read, "")
         for key in names.read - value.__globals__.keys():
             if not hasattr(builtins, key):
                 self.note("item", key, value.__globals__, key)
@@ -282,17 +313,28 @@ class _Walk:
     def visit_module(self, value: ModuleType, name: str) -> None:
         if not self.is_library(value.__name__):
             self.visit_items(vars(value), self.attributes & vars(value).keys(), f"{name}.")
+            self.note_absent(vars(value), name)
+
+    def note_absent(self, held: dict[str, Any], name: str) -> None:
+        for key in sorted(self.asked - held.keys()):
+            self.note("item", f"{name}.{key}", held, key)
 
     def visit_class(self, value: type, name: str) -> None:
+        if self.is_library(value.__module__):
+            return
+        self.note("attributes", name, value)
+        members = self.members.setdefault(id(value), set())
+        members |= self.asked
         for base in value.__mro__:
             if self.is_library(base.__module__):
                 continue
             for key, member in vars(base).items():
                 if key in self.attributes and not isinstance(member, MemberDescriptorType):
-                    self.note("attribute", f"{name}.{key}", value, key)
+                    members.add(key)
                     self.visit(member, f"{name}.{key}")
                 elif key.startswith("__") and isinstance(member, FunctionType):
                     self.visit(member, f"{name}.{key}")
+        self.visit(type(value), type(value).__name__)
 
     def visit_instance(self, value: Any, name: str) -> None:
         kind = type(value)
@@ -305,17 +347,27 @@ class _Walk:
             return
         held = getattr(value, "__dict__", None)
         if type(held) is dict:
-            self.visit_items(held, self.attributes & held.keys(), f"{name}.")
+            if _ALL in self.attributes:
+                self.note("contents", name, held)
+            self.visit_items(
+                held, held if _ALL in self.attributes else self.attributes & held.keys(), f"{name}."
+            )
+            self.note_absent(held, name)
         if self.is_library(kind.__module__):
+            if issubclass(kind, Iterator) and not issubclass(kind, io.IOBase):
+                self.iterators.append(name)
             self.visit_wrapped(value, name)
             return
+        self.note("instance", name, value)
         for base in kind.__mro__:
             for key, member in vars(base).items():
+                if isinstance(member, MemberDescriptorType) and _ALL in self.attributes:
+                    self.visit_slot(value, member, f"{name}.{key}")
                 if key not in self.attributes:
                     continue
                 if isinstance(member, MemberDescriptorType):
                     self.visit_slot(value, member, f"{name}.{key}")
-                elif type(held) is dict and key not in held and not callable(member):
+                elif type(held) is dict and key not in held and not hasattr(type(member), "__set__"):
                     self.note("item", f"{name}.{key}", held, key)  # would hide that of the class
         self.visit(kind, kind.__name__)
 
@@ -333,10 +385,14 @@ def _visit_method(walk: _Walk, value: Any, name: str) -> None:
 
 
 def _visit_partial(walk: _Walk, value: functools.partial[Any], name: str) -> None:
-    walk.visit(value.func, name)
-    walk.visit(value.args, f"{name}'s arguments")
-    for key, item in value.keywords.items():
-        walk.visit(item, f"{key} of {name}")
+    walk.visit_slot(value, functools.partial.__dict__["func"], name)
+    walk.visit_slot(value, functools.partial.__dict__["args"], f"{name}'s arguments")
+    walk.visit_slot(value, functools.partial.__dict__["keywords"], f"{name}'s keywords")
+
+
+def _visit_proxy(walk: _Walk, value: MappingProxyType[Any, Any], name: str) -> None:
+    for held in gc.get_referents(value):
+        walk.visit(held, name)
 
 
 def _visit_wrapper(attribute: str) -> Callable[[_Walk, Any, str], None]:
@@ -347,11 +403,15 @@ _KINDS: dict[type, Callable[[_Walk, Any, str], None]] = {
     FunctionType: _Walk.visit_function,
     MethodType: _visit_method,
     functools.partial: _visit_partial,
+    MappingProxyType: _visit_proxy,
+    ChainMap: _visit_wrapper("maps"),
+    UserDict: _visit_wrapper("data"),
+    UserList: _visit_wrapper("data"),
     staticmethod: _visit_wrapper("__func__"),
     classmethod: _visit_wrapper("__func__"),
     property: _visit_wrapper("fget"),
     functools.cached_property: _visit_wrapper("func"),
     functools.partialmethod: _visit_wrapper("func"),
-    type(functools.lru_cache(_opcode)): _visit_wrapper("__wrapped__"),
+    type(functools.lru_cache(id)): _visit_wrapper("__wrapped__"),
     _native.JitCallable: _visit_wrapper("__wrapped__"),
 }

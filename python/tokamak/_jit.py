@@ -19,7 +19,19 @@ from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
 import numpy as np
 
-from . import _arguments, _captured, _native, _parts, _random, _reasons, _results, _sharing, _tree, _unknown
+from . import (
+    _arguments,
+    _captured,
+    _forms,
+    _native,
+    _parts,
+    _random,
+    _reasons,
+    _results,
+    _sharing,
+    _tree,
+    _unknown,
+)
 from ._arguments import Call
 from ._array import Array
 from ._errors import Error, UserError, UserTypeError, UserValueError, fail
@@ -68,6 +80,7 @@ class JitCore:
         self.arguments = _arguments.Arguments(
             function, self.name, options.static_argnums, options.static_argnames
         )
+        self.forms = _forms.Forms(options.max_programs)
         self._home = _home_of(function)
         self._is_ours = (self._home or "").partition(".")[0] == "tokamak"  # captures nothing that changes
         self.arguments.takes_text = not self._is_ours
@@ -100,6 +113,7 @@ class JitCore:
                 if self.arguments.take_back(getattr(error, "argument", "")):
                     return self(*args, **kwargs)
                 raise
+        self.forms.remember(call, table)
         if type(result) is _results.Changed:
             return result.apply(args, kwargs)
         return result
@@ -132,6 +146,7 @@ class JitCore:
         """Forgets all compiled programs."""
         for table in self._all_tables():
             table.clear()
+        self.forms.clear()
 
     def set_name(self, owner: type, name: str) -> None:
         self.arguments.is_method = True
@@ -165,7 +180,7 @@ class JitCore:
                 )
                 table = self._tables.setdefault(key, own)
                 while len(self._tables) > self.options.max_programs:  # those seen first
-                    self._tables.pop(next(iter(self._tables)))
+                    self.forms.forget(self._tables.pop(next(iter(self._tables))))
         return table
 
     def _all_tables(self) -> list[Any]:
@@ -252,7 +267,9 @@ class JitCore:
         if self._is_ours:
             return _captured.Captured()
         statics = self.arguments.static_values(call)
-        return _captured.captured_by([(self.name, self.function), *statics], self._home)
+        captured = _captured.captured_by([(self.name, self.function), *statics], self._home)
+        captured.refuse_iterators(self.name)
+        return captured
 
     def _trace(self, call: Call, names: list[str]) -> Traced:
         captured = self._reached(call)
@@ -428,4 +445,6 @@ def jit(
     if isinstance(function, (staticmethod, classmethod)):  # below it in a class, as if it were above
         return type(function)(_jit_again(function.__func__, options))
     core = JitCore(function, options)
-    return functools.update_wrapper(_native.JitCallable(core, core.hot_table, core.static_mask), function)
+    return functools.update_wrapper(
+        _native.JitCallable(core, core.hot_table, core.forms.native, core.static_mask), function
+    )

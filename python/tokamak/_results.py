@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _ops, _sharing, _tree
+from . import _native, _ops, _recipes, _sharing, _tree
 from ._array import Array
 from ._errors import UserTypeError, fail
 from ._numpy import masked
@@ -81,8 +81,7 @@ def plan(returned: Any, watch: Watch, arguments: list[Array]) -> Plan:
             if all(part == _tree.LEAF for part in structure[1:]):
                 return Plan(arrays, taken, structure[0], None)
     done = tuple(change for change, _ in changes) if is_applied else None
-    build = functools.partial(_build, structure, tuple(after), done)
-    return Plan(arrays, taken, "other", build)
+    return Plan(arrays, taken, "other", _builder(structure, tuple(after), done))
 
 
 def _argument_that_is(leaf: Any, arguments: list[Array], is_kept: bool) -> tuple[int, tuple[Any, ...]]:
@@ -137,6 +136,28 @@ def _follow(steps: tuple[Any, ...], array: Any) -> Any:
     for step in steps:
         array = step(array)
     return array
+
+
+def _builder(structure: Any, after: tuple[Any, ...], changes: tuple[Change, ...] | None) -> Any:
+    """What makes everything of the list of results: native code, where it can."""
+    try:
+        made = _recipes.describe(structure, map(_recipe_of, after))
+    except _recipes.Unclear:
+        return functools.partial(_build, structure, after, changes)
+    if changes is not None:
+        result, *values = made[3]
+        parts = (result, _recipes.leaf("constant", changes), ("tuple", None, (), values))
+        made = ("named", Changed, (), parts)
+    return _native.Recipe(made)
+
+
+def _recipe_of(step: Any) -> _recipes.Part:
+    """See `_make`."""
+    if step is None:
+        return _recipes.leaf("result")
+    if step.func is _constant:
+        return _recipes.leaf("constant", step())
+    return _recipes.leaf("number") if step.args == ((_python_number,),) else _recipes.leaf("call", step)
 
 
 def _build(

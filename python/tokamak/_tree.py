@@ -88,6 +88,24 @@ class Static:
         return isinstance(other, Static) and other.key == self.key
 
 
+class _Keys(tuple[Any, ...]):
+    """The keys of a dict, not all of them text. Those that only compare equal, as 1, 1.0 and True, are different."""
+
+    __slots__ = ()
+    __hash__ = tuple.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, tuple) and key_of(tuple(self)) == key_of(tuple(other))
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+
+def _keys_of(value: dict[Any, Any]) -> tuple[Any, ...]:
+    keys = tuple(value)
+    return keys if all(type(key) is str for key in keys) else _Keys(keys)
+
+
 _STATIC_TYPES = (str, bytes, enum.Enum, np.dtype, EllipsisType, MethodType)
 _UNIQUE_TYPES = (type, FunctionType, ModuleType, _native.JitCallable)
 
@@ -107,7 +125,7 @@ def flatten(value: Any, leaves: list[Any]) -> Any:
     if kind is list:
         return ("list", *[flatten(item, leaves) for item in value])
     if kind is dict:
-        return ("dict", tuple(value), *[flatten(item, leaves) for item in value.values()])
+        return ("dict", _keys_of(value), *[flatten(item, leaves) for item in value.values()])
     if value is None:
         return NONE
     if kind is float or kind is int or kind is bool or kind is np.ndarray:
@@ -131,7 +149,7 @@ def _flatten_other(value: Any, kind: type, leaves: list[Any]) -> Any:
         return ("value", Static(value) if kind is range else _static_slice(value))
     if kind in (OrderedDict, defaultdict):
         factory = Identity(getattr(value, "default_factory", None))
-        return ("dicts", kind, factory, tuple(value), *[flatten(item, leaves) for item in value.values()])
+        return ("dicts", kind, factory, _keys_of(value), *[flatten(item, leaves) for item in value.values()])
     if kind is functools.partial:
         parts = [flatten(part, leaves) for part in (value.func, list(value.args), dict(value.keywords))]
         return ("partial", *parts)
@@ -213,7 +231,7 @@ _open = _Open()
 
 def attributes_of(instance: Any) -> dict[str, Any]:
     found = dict(getattr(instance, "__dict__", {}))
-    for name in _slots_of(type(instance)):
+    for name in slots_of(type(instance)):
         if hasattr(instance, name):
             found[name] = getattr(instance, name)
     return found
@@ -232,7 +250,7 @@ def with_numbers(names: frozenset[str]) -> Iterator[None]:
 _known_slots: weakref.WeakKeyDictionary[type, list[str]] = weakref.WeakKeyDictionary()
 
 
-def _slots_of(kind: type) -> list[str]:
+def slots_of(kind: type) -> list[str]:
     slots = _known_slots.get(kind)
     if slots is None:
         members = {name: member for base in kind.__mro__ for name, member in vars(base).items()}
@@ -250,9 +268,16 @@ def flatten_instance(instance: Any, leaves: list[Any], numbers: tuple[type, ...]
     for i, other in enumerate(_open.taken):
         if other is instance:
             return ("again", i)
+    with opened(instance):
+        return ("object", type(instance), tuple(_attribute_parts(instance, leaves, numbers)))
+
+
+@contextmanager
+def opened(instance: Any) -> Iterator[None]:
+    """Inside, the instance is being taken apart."""
     _open.taken.append(instance)
     try:
-        return ("object", type(instance), tuple(_attribute_parts(instance, leaves, numbers)))
+        yield
     finally:
         _open.taken.pop()
 

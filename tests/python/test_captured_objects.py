@@ -118,14 +118,36 @@ class Node:
         self.items = [1.0, np.zeros(3)]
         self.child = None
 
+    def scaled(self, x, by=1.0):
+        return x * self.k * by
+
+    def __add__(self, x):
+        return self.w + x
+
     def total(self, x):
-        y = x * self.k + self.w + self.items[0] * self.shared
+        y = self + (self.scaled(x) + self.items[0] * self.shared)
         for item in self.items[1:]:
             y = y - item
         return y if self.child is None else self.child.total(y)
 
 
+class Other(Node):
+    def scaled(self, x, by=2.0):
+        return x - by
+
+    def __add__(self, x):
+        return x
+
+
+SCALED, ADD = Node.scaled, Node.__add__
+
 CHANGES = {
+    "in front": lambda node, v: setattr(node, "scaled", lambda x: x + v),
+    "no longer in front": lambda node, v: vars(node).pop("scaled", None),
+    "class": lambda node, v: setattr(node, "__class__", Other if type(node) is Node else Node),
+    "method": lambda node, v: setattr(Node, "scaled", lambda self, x: x * self.k - v),
+    "special method": lambda node, v: setattr(Node, "__add__", lambda self, x: x * v),
+    "defaults": lambda node, v: setattr(SCALED, "__defaults__", (v,)),
     "number": lambda node, v: setattr(node, "k", v),
     "array": lambda node, v: setattr(node, "w", np.full(3, v)),
     "element": lambda node, v: node.w.__setitem__(int(v) % 3, v),
@@ -150,7 +172,8 @@ CHANGES = {
     st.sampled_from(["closure", "bound", "argument", "static", "partial", "nested"]),
 )
 def test_random_changes(changes, how):
-    Node.shared = 1.0
+    Node.shared, Node.scaled, Node.__add__ = 1.0, SCALED, ADD
+    SCALED.__defaults__ = (1.0,)
     node = Node()
     node.child = Node()
     jitted = {

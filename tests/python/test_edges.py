@@ -57,7 +57,9 @@ STEPS = [roll, pad, join, write, write_inside, shift_difference]
 @st.composite
 def programs(draw: st.DrawFn) -> tuple[list[tuple[Any, int, int]], np.ndarray]:
     steps = draw(
-        st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 1), st.integers(0, 40)), min_size=1, max_size=4)
+        st.lists(
+            st.tuples(st.sampled_from(STEPS), st.integers(0, 1), st.integers(0, 40)), min_size=1, max_size=4
+        )
     )
     shape = (draw(st.sampled_from(LENGTHS)), draw(st.sampled_from(LENGTHS)))
     dtype = draw(st.sampled_from(DTYPES))
