@@ -29,13 +29,16 @@ PyObject* subscript(PyObject* ndarray, PyObject* key) {
 
 void set_lookup(const nb::callable& function) {
   look_up = nb::object(function).release().ptr();  // as long as the process lives, as NumPy does
+}
+
+}  // namespace
+
+void take_over_lookups() {
   PyMappingMethods* methods = PyArray_Type.tp_as_mapping;
   if (methods->mp_subscript == subscript) return;
   numpys_subscript = methods->mp_subscript;
   methods->mp_subscript = subscript;
 }
-
-}  // namespace
 
 void bind_lookup(nb::module_& module) { module.def("set_lookup", set_lookup, nb::arg("function")); }
 

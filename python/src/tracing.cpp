@@ -10,6 +10,7 @@
 #include "guards.h"
 #include "ir/text.h"
 #include "location.h"
+#include "lookup.h"
 #include "trace/trace.h"
 
 namespace tokamak::python {
@@ -126,6 +127,7 @@ void compile_into(CallTable& table, CallTable* hot, const nb::list& objects, con
 class PythonTrace {
  public:
   explicit PythonTrace(std::string name) : trace_(Trace::start(std::move(name))), outer_(innermost) {
+    take_over_lookups();
     innermost = this;
   }
   ~PythonTrace() { abandon(); }

@@ -28,10 +28,11 @@ bool worth_recomputing(const Recomputation& value, const FusionOptions& options)
   const auto elements = static_cast<double>(value.type.elements());
   const double instruction =
       kInstructionPerByte * static_cast<double>(std::max<size_t>(size_of(value.type.dtype), 4));
-  const double spent_anyway = elements;
+  // One evaluation has to be somewhere; but not of what another kernel evaluates, too.
+  const double spent_anyway =
+      value.stored_anyway ? 0.0 : elements * (value.cost_per_element - value.repeated_cost);
   const double recomputing =
-      value.cost_per_element * instruction *
-      (static_cast<double>(value.evaluations) - (value.stored_anyway ? 0.0 : spent_anyway));
+      instruction * (value.cost_per_element * static_cast<double>(value.evaluations) - spent_anyway);
   const double per_byte = traffic_per_byte(value.type.bytes(), options);
   const auto bytes = static_cast<double>(value.type.bytes());
   double saved = bytes * per_byte;  // reading it back

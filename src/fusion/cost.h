@@ -14,6 +14,7 @@ struct Recomputation {
   int64_t per_point;           ///< evaluations at each point of the reader: 2 for y[1:] - y[:-1]
   TensorType type;             ///< of the value
   bool stored_anyway = false;  ///< somebody else needs it in memory
+  double repeated_cost = 0;    ///< of the cost of an element what is spent elsewhere as well
 };
 
 /// Whether computing the value again beats writing it once and reading it back.

@@ -168,17 +168,22 @@ class Fuser {
     group.members.push_back(value);
     if (joining.is_permuted) group.permuted.insert(value);
     group.recomputed.insert(joining.recomputed.begin(), joining.recomputed.end());
+    for (Value again : joining.recomputed) {
+      if (state_[again].group != group_id) state_[again].recomputed = true;
+    }
     group.arrays.insert(joining.arrays.begin(), joining.arrays.end());
     group.cost += joining.cost;
     for (Value stored : joining.stored) {
       state_[stored].stored = true;
       Group& source = state_.groups[static_cast<size_t>(state_[stored].group)];
       source.first_reader = std::min(source.first_reader, group.order);
+      source.is_read = true;
     }
     for (Value array : joining.read_in_step) state_.last_reader[static_cast<uint32_t>(array)] = group_id;
 
     ValueState& value_state = state_[value];
     value_state.group = group_id;
+    group.is_read = group.is_read || value_state.stored;
     value_state.is_row = joining.is_row;
     value_state.sweep = joining.sweep;
     value_state.expression_cost = sweeps(state_.graph[value]) ? 0 : std::min(joining.expression_cost, 1e9);
@@ -197,6 +202,7 @@ class Fuser {
       target.columns = source.columns;
     }
     target.first_reader = std::min(target.first_reader, source.first_reader);
+    target.is_read = target.is_read || source.is_read;
     const int order = source.order;
     source = Group{};
     source.order = order;

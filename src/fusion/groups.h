@@ -28,6 +28,7 @@ struct Group {
   std::optional<Value> sort;     ///< its only member, a sort
   int first_reader = INT_MAX;    ///< lowest order among the groups that read its members
   bool closed = false;           ///< takes no more members
+  bool is_read = false;          ///< some member is in memory: there will be a kernel
   int merged_into = -1;          ///< the group that has its members now
 };
 
@@ -39,6 +40,7 @@ struct ValueState {
   /// before all.
   int sweep = 0;
   bool stored = false;         ///< in memory: an output, or read by another group
+  bool recomputed = false;     ///< by some group that is not its own
   double expression_cost = 0;  ///< scalar_cost of computing one element from what is in memory
 };
 

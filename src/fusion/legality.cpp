@@ -277,10 +277,37 @@ class Examination {
                                 .evaluations = 0,
                                 .per_point = static_cast<int64_t>(points.size()),
                                 .type = graph_.type_of(value),
-                                .stored_anyway = value_state.stored};
+                                .stored_anyway = value_state.stored,
+                                .repeated_cost = repeated_cost(value)};
     if (group_.cost + joining_.cost + recomputation_cost(value, points) > kMaxKernelCost) return false;
     for (const std::vector<Index>& at : points) recomputation.evaluations += evaluations(at);
     return worth_recomputing(recomputation, state_.options);
+  }
+
+  /// What of the cost of one element other groups spend, too, to have what they need themselves.
+  double repeated_cost(Value value) const {
+    constexpr size_t kFarEnough = 64;
+    double cost = 0;
+    std::set<Value> seen;
+    std::vector<Value> work{value};
+    while (!work.empty() && seen.size() < kFarEnough) {
+      const Value next = work.back();
+      work.pop_back();
+      const bool is_free =
+          state_[next].stored || !(is_pointwise(graph_[next].op) || is_view(graph_[next].op));
+      if (is_free || group_.recomputed.count(next) != 0 || !seen.insert(next).second) continue;
+      if (state_[next].recomputed || is_computed_anyway(next)) {
+        cost += state_[next].expression_cost;
+      } else {
+        work.insert(work.end(), graph_[next].inputs.begin(), graph_[next].inputs.end());
+      }
+    }
+    return std::min(cost, state_[value].expression_cost);
+  }
+
+  bool is_computed_anyway(Value value) const {
+    const int group = state_[value].group;
+    return group >= 0 && state_.groups[static_cast<size_t>(group)].is_read;
   }
 
   /// How often code at this index runs: once per point, but not again in the innermost loops that it does not

@@ -7,6 +7,7 @@
 #include "loops/lower.h"
 #include "loops/walk.h"
 #include "ops/record.h"
+#include "schedule/axes.h"
 #include "schedule/cost.h"
 #include "schedule/schedule.h"
 #include "schedule/separate.h"
@@ -24,41 +25,6 @@ constexpr int64_t kTransposeTile = 32;
 /// A sweep is shared among tasks when there are fewer rows than this, and this many elements in all.
 constexpr int64_t kFewRows = 16;
 constexpr int64_t kLongSweep = 1 << 16;
-
-/// The distance in bytes between neighbours along an axis; nullopt when it is not the same everywhere, or not
-/// known.
-std::optional<int64_t> stride_along(const LoopKernel& kernel, const Access& access, LoopVar axis) {
-  const Buffer& buffer = kernel[access.buffer];
-  int64_t stride = 0;
-  for (size_t d = 0; d < access.index->size(); ++d) {
-    const std::optional<int64_t> coefficient = linear_coefficient((*access.index)[d], axis);
-    if (!coefficient || (*coefficient != 0 && buffer.strides[d] == kDynamicStride)) return std::nullopt;
-    stride += *coefficient == 0 ? 0 : *coefficient * buffer.strides[d];
-  }
-  return stride;
-}
-
-/// How well each axis suits the vector loop: bytes, over the whole run, that lie next to each other along it.
-std::vector<double> contiguity(LoopKernel& kernel, size_t axes) {
-  std::vector<double> scores(axes, 0);
-  for (Nest& nest : kernel.nests) {
-    double iterations = 1;
-    NestVisitor visitor;
-    visitor.enter = [&](Loop& loop) { iterations *= static_cast<double>(std::max<int64_t>(loop.extent, 1)); };
-    visitor.leave = [&](Loop& loop) { iterations /= static_cast<double>(std::max<int64_t>(loop.extent, 1)); };
-    visitor.visit = [&](Stmt& stmt) {
-      const std::optional<Access> access = access_of(stmt);
-      if (!access || kernel[access->buffer].role == Buffer::Role::scratch) return;
-      const auto size = static_cast<int64_t>(size_of(kernel[access->buffer].type.dtype));
-      for (size_t axis = 0; axis < axes; ++axis) {
-        if (stride_along(kernel, *access, static_cast<LoopVar>(axis)) != size) continue;
-        scores[axis] += iterations * static_cast<double>(size) * (access->is_store ? 2 : 1);
-      }
-    };
-    walk(nest.root, visitor);
-  }
-  return scores;
-}
 
 class Chooser {
  public:
@@ -152,15 +118,16 @@ class Chooser {
       if (scans_ && domain_.swept[axis]) continue;
       if (best == axes || score(scores, axis) >= score(scores, best)) best = axis;
     }
+    const size_t nearest = best;
+    if (best != axes) best = longer_axis_if_faster(best);
+    lanes_outside_ = best != nearest && !domain_.has_sweep;
     std::vector<size_t> rows;
     std::vector<size_t> swept;
     for (size_t axis = 0; axis < axes; ++axis) {
-      if (axis != best) (domain_.swept[axis] ? swept : rows).push_back(axis);
+      if (axis != best || lanes_outside_) (domain_.swept[axis] ? swept : rows).push_back(axis);
     }
-    if (best != axes) {
-      (domain_.swept[best] ? swept : rows).push_back(best);
-      vector_axis_ = best;
-    }
+    if (best != axes && !lanes_outside_) (domain_.swept[best] ? swept : rows).push_back(best);
+    if (best != axes) vector_axis_ = best;
     if (!std::is_sorted(rows.begin(), rows.end()) || !std::is_sorted(swept.begin(), swept.end())) {
       options.order = {rows, swept};
       result_.loops = lower(fused_, layouts_, options);
@@ -168,6 +135,29 @@ class Chooser {
     }
     for (size_t axis : rows) rows_.push_back(static_cast<LoopVar>(axis));
     for (size_t axis : swept) swept_.push_back(static_cast<LoopVar>(axis));
+  }
+
+  /// A short axis leaves lanes idle, and what does not depend on it is computed for one element at a time: a
+  /// long axis around it may be better, though neighbours along it do not lie next to each other.
+  size_t longer_axis_if_faster(size_t best) {
+    const int64_t lanes = full_lanes();
+    if (domain_.extents[best] >= lanes || best == 0) return best;
+    if (can_collapse(result_.loops, static_cast<LoopVar>(best - 1), static_cast<LoopVar>(best))) return best;
+    double least = time_along(result_.loops, domain_, best, lanes);
+    size_t chosen = best;
+    for (size_t axis = 0; axis < best; ++axis) {
+      if (domain_.swept[axis] || domain_.extents[axis] < 4 * lanes) continue;
+      const double time = time_along(result_.loops, domain_, axis, lanes);
+      if (time < least) std::tie(chosen, least) = std::pair(axis, time);
+    }
+    return chosen;
+  }
+
+  int64_t full_lanes() const {
+    int64_t widest = 1;
+    for (const Nest& nest : result_.loops.nests)
+      widest = std::max(widest, sizes_of(result_.loops, nest.root).widest);
+    return cpu_.vector_bytes / widest;
   }
 
   /// Contiguity, unless the axis is so short that most lanes would idle.
@@ -178,6 +168,7 @@ class Chooser {
 
   void collapse(std::vector<LoopVar>& loops) {
     for (size_t i = loops.size(); i-- > 1;) {
+      if (lanes_outside_ && loops[i - 1] == static_cast<LoopVar>(*vector_axis_)) continue;
       if (!can_collapse(result_.loops, loops[i - 1], loops[i])) continue;
       decide(Collapse{loops[i - 1], loops[i]});
       loops.erase(loops.begin() + static_cast<int64_t>(i) - 1);
@@ -196,7 +187,12 @@ class Chooser {
       vector_step_ = lanes;
       return;
     }
-    if (domain_.has_sweep) {
+    if (lanes_outside_) {
+      int64_t inside = 1;
+      for (LoopVar row : rows_) inside *= row > var ? extent(row) : 1;
+      const int64_t tile = std::max<int64_t>(kTaskElements / inside / lanes, 1) * lanes;
+      if (extent(var) > tile) decide(Split{var, tile});
+    } else if (domain_.has_sweep) {
       row_tasks_ /= lanes;
       if (extent(var) > lanes) decide(Split{var, lanes});
     } else if (rows_.size() >= 2 && walks_across(rows_[rows_.size() - 2], var)) {
@@ -229,7 +225,7 @@ class Chooser {
   int choose_lanes(int64_t loop_extent, bool sweeps) const {
     Sizes all;
     for (const Nest& nest : result_.loops.nests) {
-      const Sizes sizes = sizes_of(nest.root);
+      const Sizes sizes = sizes_of(result_.loops, nest.root);
       all = {std::max(all.widest, sizes.widest), all.cost + sizes.cost};
     }
     const int lanes = choose_lanes_for(loop_extent, all, sweeps);
@@ -268,35 +264,6 @@ class Chooser {
       });
     }
     return longest >= kLongChain;
-  }
-
-  /// Bytes of the widest element that a loop works on, and what it costs to do so once.
-  struct Sizes {
-    int64_t widest = 1;
-    double cost = 0;
-  };
-  Sizes sizes_of(const Loop& loop) const {
-    const LoopKernel& kernel = result_.loops;
-    Sizes sizes;
-    walk(loop, [&](const Stmt& stmt) {
-      DType dtype = DType::i8;
-      if (const auto* load = std::get_if<Load>(&stmt)) {
-        dtype = kernel[load->result];
-        sizes.cost += 1;
-      }
-      if (const auto* store = std::get_if<Store>(&stmt)) dtype = kernel[store->value];
-      if (const auto* step = std::get_if<Accumulate>(&stmt)) {
-        dtype = step->position ? DType::i64
-                               : kernel[step->accumulator].dtype;  // arg* keep positions in lanes too
-      }
-      if (const auto* compute = std::get_if<Compute>(&stmt)) {
-        dtype = kernel[compute->result];
-        sizes.cost += scalar_cost(compute->op, kernel[compute->operands.back()], dtype);
-      }
-      const bool half = dtype == DType::f16 || dtype == DType::bf16;
-      sizes.widest = std::max<int64_t>(sizes.widest, half ? 4 : static_cast<int64_t>(size_of(dtype)));
-    });
-    return sizes;
   }
 
   int choose_lanes_for(int64_t loop_extent, const Sizes& sizes, bool sweeps) const {
@@ -339,7 +306,7 @@ class Chooser {
       if (op != Op::reduce_max && op != Op::reduce_min) return 1;
       searches = true;
     }
-    return searches ? choose_lanes_for(loop.extent, sizes_of(loop), true) : 1;
+    return searches ? choose_lanes_for(loop.extent, sizes_of(result_.loops, loop), true) : 1;
   }
 
   int sweep_count() const {
@@ -409,6 +376,7 @@ class Chooser {
   int64_t row_tasks_ = 1;
   int64_t vector_step_ = 1;  ///< iterations of the innermost swept loop per round
   bool scans_ = false;
+  bool lanes_outside_ = false;  ///< the vector loop has other row loops inside
 };
 
 }  // namespace

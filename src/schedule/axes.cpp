@@ -1,0 +1,105 @@
+#include "schedule/axes.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/record.h"
+
+namespace tokamak {
+
+std::optional<int64_t> stride_along(const LoopKernel& kernel, const Access& access, LoopVar axis) {
+  const Buffer& buffer = kernel[access.buffer];
+  int64_t stride = 0;
+  for (size_t d = 0; d < access.index->size(); ++d) {
+    const std::optional<int64_t> coefficient = linear_coefficient((*access.index)[d], axis);
+    if (!coefficient || (*coefficient != 0 && buffer.strides[d] == kDynamicStride)) return std::nullopt;
+    stride += *coefficient == 0 ? 0 : *coefficient * buffer.strides[d];
+  }
+  return stride;
+}
+
+std::vector<double> contiguity(LoopKernel& kernel, size_t axes) {
+  std::vector<double> scores(axes, 0);
+  for (Nest& nest : kernel.nests) {
+    double iterations = 1;
+    NestVisitor visitor;
+    visitor.enter = [&](Loop& loop) { iterations *= static_cast<double>(std::max<int64_t>(loop.extent, 1)); };
+    visitor.leave = [&](Loop& loop) { iterations /= static_cast<double>(std::max<int64_t>(loop.extent, 1)); };
+    visitor.visit = [&](Stmt& stmt) {
+      const std::optional<Access> access = access_of(stmt);
+      if (!access || kernel[access->buffer].role == Buffer::Role::scratch) return;
+      const auto size = static_cast<int64_t>(size_of(kernel[access->buffer].type.dtype));
+      for (size_t axis = 0; axis < axes; ++axis) {
+        if (stride_along(kernel, *access, static_cast<LoopVar>(axis)) != size) continue;
+        scores[axis] += iterations * static_cast<double>(size) * (access->is_store ? 2 : 1);
+      }
+    };
+    walk(nest.root, visitor);
+  }
+  return scores;
+}
+
+Sizes sizes_of(const LoopKernel& kernel, const Loop& loop) {
+  Sizes sizes;
+  walk(loop, [&](const Stmt& stmt) {
+    DType dtype = DType::i8;
+    if (const auto* load = std::get_if<Load>(&stmt)) {
+      dtype = kernel[load->result];
+      sizes.cost += 1;
+    }
+    if (const auto* store = std::get_if<Store>(&stmt)) dtype = kernel[store->value];
+    if (const auto* step = std::get_if<Accumulate>(&stmt)) {
+      dtype =
+          step->position ? DType::i64 : kernel[step->accumulator].dtype;  // arg* keep positions in lanes too
+    }
+    if (const auto* compute = std::get_if<Compute>(&stmt)) {
+      dtype = kernel[compute->result];
+      sizes.cost += scalar_cost(compute->op, kernel[compute->operands.back()], dtype);
+    }
+    const bool half = dtype == DType::f16 || dtype == DType::bf16;
+    sizes.widest = std::max<int64_t>(sizes.widest, half ? 4 : static_cast<int64_t>(size_of(dtype)));
+  });
+  return sizes;
+}
+
+double time_along(LoopKernel& kernel, const Domain& domain, size_t axis, int64_t lanes) {
+  const auto var = static_cast<LoopVar>(axis);
+  const auto extent = static_cast<double>(domain.extents[axis]);
+  const double at_once = extent / std::ceil(extent / static_cast<double>(lanes));
+  constexpr double kOneLane = 1.5;  // to load or store it, and move it to or from its place
+  constexpr double kCombine = 10;   // the lanes of a sum
+  double time = 0;
+  double iterations = 1;
+  std::vector<LoopVar> open;
+  const auto count = [&](const Stmt& stmt) {
+    const bool in_lanes = std::find(open.begin(), open.end(), var) != open.end();
+    double cost = 1;
+    if (const auto* compute = std::get_if<Compute>(&stmt))
+      cost = scalar_cost(compute->op, kernel[compute->operands.back()], kernel[compute->result]);
+    if (std::holds_alternative<Read>(stmt) && domain.swept[axis]) cost = kCombine;
+    const std::optional<Access> access = access_of(stmt);
+    if (access && in_lanes && kernel[access->buffer].role != Buffer::Role::scratch) {
+      const auto size = static_cast<int64_t>(size_of(kernel[access->buffer].type.dtype));
+      const std::optional<int64_t> stride = stride_along(kernel, *access, var);
+      if (stride != size && stride != 0) {
+        time += kOneLane * iterations;
+        return;
+      }
+    }
+    time += cost * iterations / (in_lanes ? at_once : 1);
+  };
+  NestVisitor visitor;
+  visitor.enter = [&](Loop& loop) {
+    iterations *= static_cast<double>(std::max<int64_t>(loop.extent, 1));
+    open.push_back(loop.var);
+  };
+  visitor.leave = [&](Loop& loop) {
+    iterations /= static_cast<double>(std::max<int64_t>(loop.extent, 1));
+    open.pop_back();
+  };
+  visitor.visit = [&](Stmt& stmt) { count(stmt); };
+  for (Nest& nest : kernel.nests) walk(nest.root, visitor);
+  return time;
+}
+
+}  // namespace tokamak

@@ -1,0 +1,31 @@
+#pragma once
+
+// What the axes of a kernel are like for a vector loop.
+
+#include <optional>
+#include <vector>
+
+#include "fusion/kernel.h"
+#include "loops/nest.h"
+#include "loops/walk.h"
+
+namespace tokamak {
+
+/// The distance in bytes between neighbours along an axis, in a buffer that is not scratch, which has no
+/// strides yet; nullopt when it is not the same everywhere, or not known.
+std::optional<int64_t> stride_along(const LoopKernel& kernel, const Access& access, LoopVar axis);
+
+/// How well each axis suits the vector loop: bytes, over the whole run, that lie next to each other along it.
+std::vector<double> contiguity(LoopKernel& kernel, size_t axes);
+
+/// Bytes of the widest element that a loop works on, and what it costs to do so once.
+struct Sizes {
+  int64_t widest = 1;
+  double cost = 0;
+};
+Sizes sizes_of(const LoopKernel& kernel, const Loop& loop);
+
+/// About how many instructions it takes to run everything with this axis in lanes.
+double time_along(LoopKernel& kernel, const Domain& domain, size_t axis, int64_t lanes);
+
+}  // namespace tokamak
