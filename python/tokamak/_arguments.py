@@ -43,7 +43,6 @@ class Arguments:
         self._numbers: frozenset[str] = (
             frozenset()
         )  # attributes whose numbers change, and therefore are arguments
-        self._sizes: frozenset[str] = frozenset()  # attributes for which that did not work
         self._changes: Counter[str] = Counter()
         self._parameters, self._rest, self._takes_any_name = _parameter_names(function)
         self._static_names = static_argnames | {
@@ -62,19 +61,10 @@ class Arguments:
     def note_change(self, name: str, value: Any) -> None:
         """Something that was part of the program has changed: an attribute that is a number becomes an argument the second time."""
         attribute = name.rpartition(".")[2]
-        if "." in name and type(value) in (int, float) and attribute not in self._sizes:
+        if "." in name and type(value) in (int, float):
             self._changes[attribute] += 1
             if self._changes[attribute] >= 2:
                 self._numbers |= {attribute}
-
-    def take_back(self, name: str) -> bool:
-        """Makes such a number part of the program again, for good: the function needs to know it. All of them where it is not known
-        which; False when there are none."""
-        had = self._numbers
-        taken = had & {name.rpartition(".")[2]} or had
-        self._sizes |= taken
-        self._numbers = had - taken
-        return bool(had)
 
     def _take_apart(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         leaves: list[Any] = []

@@ -31,7 +31,7 @@ from ._numpy import (
     writing,
 )
 from ._numpy.known import plain
-from ._unknown import STATIC, TRACED, unknown, unknown_truth
+from ._unknown import STATIC, TRACED, constant_value, unknown, unknown_truth
 
 __all__ = ["Array", "array", "constant"]
 
@@ -54,26 +54,33 @@ def _binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> tuple[Any, An
     """An operator: as x op y, y op x and x op= y."""
 
     def forward(self: Array, other: Any) -> Any:
-        return _operate(ufunc, python, self, other) if _is_operand(other, ufunc) else NotImplemented
+        return _operate(ufunc, python, self, other) if _is_operand(self, other, ufunc) else NotImplemented
 
     def reflected(self: Array, other: Any) -> Any:
-        return _operate(ufunc, python, other, self) if _is_operand(other, ufunc) else NotImplemented
+        return _operate(ufunc, python, other, self) if _is_operand(self, other, ufunc) else NotImplemented
 
     def in_place(self: Array, other: Any) -> Any:
-        if not _is_operand(other, ufunc):
+        if not _is_operand(self, other, ufunc):
             return NotImplemented
         return _assign_in_place(self, _operate(ufunc, python, self, other), ufunc)
 
     return forward, reflected, in_place
 
 
-def _is_operand(value: Any, ufunc: np.ufunc) -> bool:
+def _is_operand(x: Array, value: Any, ufunc: np.ufunc) -> bool:
+    if isinstance(value, (list, tuple)) and (x._weak is not None or (ufunc is np.multiply and _is_count(x))):
+        return False  # n * [0] repeats the list, and [0] + n is an error
     if type(value) is complex:
         fail(
             UserTypeError,
             f"{ufunc.__name__}: complex numbers are not supported; compute with real and imaginary parts",
         )
     return isinstance(value, _OPERANDS)
+
+
+def _is_count(x: Array) -> bool:
+    """An integer that NumPy would have as a scalar, by which lists are repeated."""
+    return x._traced and x.ndim == 0 and x.dtype.kind in "iu" and not _sharing.is_shared(x)
 
 
 def _weak_of(value: Any) -> Any:
@@ -228,14 +235,18 @@ class Array(_native.ArrayBase):
     # -- Values
 
     def _value(self, what: str, remedy: str) -> Any:
-        if self._traced:
+        if not self._traced:
+            return self._view(False)
+        known = constant_value(self)
+        if known is None:
             unknown(self, what, remedy)
-        return self._view(False)
+        return known._view(False)
 
     def __bool__(self) -> bool:
-        if self._traced:
+        known = constant_value(self) if self._traced else self
+        if known is None:
             unknown_truth(self)
-        return bool(self._view(False))
+        return bool(known._view(False))
 
     def __int__(self) -> int:
         return int(self._value("int()", "use astype(int); or " + STATIC))
@@ -252,7 +263,12 @@ class Array(_native.ArrayBase):
         )
 
     def __round__(self, digits: int | None = None) -> Any:
-        return elementwise.round_(self, digits or 0)
+        if self._weak is None:
+            return elementwise.round_(self, digits or 0)
+        if digits is not None:  # of the decimal digits that Python would show
+            return round(self._weak(self._value("round()", STATIC)), digits)
+        whole = ufuncs.call(np.rint, self) if self._weak is float else self
+        return _ops.convert(whole, _dtypes.INT64)._with_weak(int)
 
     def item(self, *args: Any) -> Any:
         return self._value("item()", STATIC).item(*args)
@@ -345,7 +361,9 @@ class Array(_native.ArrayBase):
 
     @property
     def strides(self) -> tuple[int, ...]:
-        return tuple(self._value("strides", "values have no memory yet").strides)
+        if self._traced:
+            unknown(self, "strides", "values have no memory yet")
+        return tuple(self._view(False).strides)
 
     @property
     def device(self) -> str:

@@ -24,6 +24,7 @@ from . import (
     _captured,
     _forms,
     _native,
+    _numbers,
     _parts,
     _random,
     _reasons,
@@ -67,6 +68,7 @@ class Traced(NamedTuple):
     written: list[tuple[int, _parts.Part]]
     plan: _results.Plan
     captured: _captured.Captured
+    known: _numbers.Known
 
 
 class JitCore:
@@ -88,6 +90,7 @@ class JitCore:
         self._compiling: dict[Any, threading.RLock] = {}
         self._lock = threading.Lock()
         self._history = _reasons.History(self.name)
+        self._numbers = _numbers.Numbers(self.name)
         self._misses = 0
         _cores.add(self)
 
@@ -107,12 +110,7 @@ class JitCore:
         if result is NotImplemented and _native.is_tracing() and self._reached(call).is_traced:
             return self.function(*args, **kwargs)  # inside the function whose values it captures
         if result is NotImplemented:
-            try:
-                result = self._compile_until(table, call, lambda: table.call(call.leaves, as_arrays))
-            except UserTypeError as error:
-                if self.arguments.take_back(getattr(error, "argument", "")):
-                    return self(*args, **kwargs)
-                raise
+            result = self._compile_until(table, call, lambda: table.call(call.leaves, as_arrays))
         self.forms.remember(call, table)
         if type(result) is _results.Changed:
             return result.apply(args, kwargs)
@@ -201,34 +199,37 @@ class JitCore:
         fail(UserError, f"{self.name}: what it captures changes all the time; pass it as an argument")
 
     def _compile(self, table: Any, call: Call) -> None:
-        """Adds the program for this call to the table. One thread compiles; others that want the same wait for it."""
+        """Adds the program for this call to the table. One thread compiles; others that want the same wait for it. Starts again
+        when it turns out that numbers have to be known: then it may be for others to wait."""
         leaf_key = self.arguments.leaf_key(call)
-        key = (id(table), leaf_key)
-        with self._lock:
-            turn = self._compiling.setdefault(key, threading.RLock())
-        try:
-            with turn:
-                if table.explanation(call.leaves) is None:
-                    self._trace_and_compile(table, call, leaf_key)
-                else:
-                    table.hits -= 1
-        finally:
-            with self._lock:
-                self._compiling.pop(key, None)
-
-    def _trace_and_compile(self, table: Any, call: Call, leaf_key: Any) -> None:
         names = self.arguments.leaf_names(call)
+        done = False
+        while not done:
+            known = self._numbers.known(names, call.leaves)
+            key = (id(table), leaf_key, known.key)
+            with self._lock:
+                turn = self._compiling.setdefault(key, threading.RLock())
+            try:
+                with turn:
+                    if self._numbers.known(names, call.leaves).positions != known.positions:
+                        continue
+                    done = True
+                    if table.explanation(call.leaves) is None:
+                        self._trace_and_compile(table, call, leaf_key, names)
+                    else:
+                        table.hits -= 1
+            except _numbers.NumbersNeeded as needed:
+                self._numbers.need(needed.uses)
+                done = False
+            finally:
+                with self._lock:
+                    self._compiling.pop(key, None)
+
+    def _trace_and_compile(self, table: Any, call: Call, leaf_key: Any, names: list[str]) -> None:
         donated = self.arguments.donated_leaves(call, set(self.options.donate_argnums))
-        statics = self.arguments.static_values(call)
+        traced = self._trace_knowing(call, names)
         self._misses += 1
-        traced = self._trace_settled(call, names)
-        key = (self.arguments.key(call), leaf_key)
-        changed = self._history.add(
-            _reasons.record(key, names, call.leaves, statics, traced.captured),
-            ", ".join(map(_reasons.type_text, call.leaves)),
-        )
-        for name in changed:
-            self.arguments.note_change(name, dict(statics).get(name))
+        self._tell_why(call, leaf_key, names, traced)
         hot = self.hot_table if call.hot and table is not self.hot_table else None
         guards = traced.captured.guards if traced.captured.names else None
         table.compile(
@@ -244,16 +245,56 @@ class JitCore:
             traced.plan.build,
             [value for _, value in call.statics],
             guards,
+            traced.known.positions,
         )
+
+    def _tell_why(self, call: Call, leaf_key: Any, names: list[str], traced: Traced) -> None:
+        """Notes why a program is compiled; attributes that turn out to change become arguments."""
+        statics = self.arguments.static_values(call)
+        key = (self.arguments.key(call), leaf_key, traced.known.key)
+        changed = self._history.add(
+            _reasons.record(key, names, call.leaves, statics, traced.known.values, traced.captured),
+            ", ".join(map(_reasons.type_text, call.leaves)),
+            self._numbers.compiled_for(traced.known),
+        )
+        for name in changed:
+            self.arguments.note_change(name, dict(statics).get(name))
 
     # -- Tracing
 
-    def _trace_settled(self, call: Call, names: list[str]) -> Traced:
+    def _trace_knowing(self, call: Call, names: list[str]) -> Traced:
+        """Traces the function with the numbers that it is known to need. Raises NumbersNeeded when there are more."""
+        try:
+            return self._trace_settled(call, names, self._numbers.known(names, call.leaves))
+        except _numbers.NumbersNeeded:
+            raise
+        except Exception:
+            unknown = self._numbers.unknown(names, call.leaves)
+            if not unknown:
+                raise
+        return self._trace_finding(call, names, unknown)
+
+    def _trace_finding(self, call: Call, names: list[str], unknown: list[str]) -> Traced:
+        """Traces a function that has failed with numbers that are only computed with. Where it works with numbers that are known
+        (it may have asked for their types), those that it needs are found by leaving out one after the other."""
+        needed = dict.fromkeys(unknown)
+        traced = self._trace_settled(call, names, self._numbers.known(names, call.leaves, needed))
+        for name in unknown:
+            fewer = {other: None for other in needed if other != name}
+            try:
+                traced = self._trace_settled(call, names, self._numbers.known(names, call.leaves, fewer))
+            except Exception:
+                continue
+            needed = fewer
+        self._numbers.need(needed)
+        return traced
+
+    def _trace_settled(self, call: Call, names: list[str], known: _numbers.Known) -> Traced:
         """Traces the function. One that changes what it captures is traced once more: if it has filled a cache, or made something
         at its first use, it does not do that again. With other threads there may be others who change it."""
         changed = ""
         for _ in range(2 if threading.active_count() == 1 else _MOST_ATTEMPTS):
-            traced = self._trace(call, names)
+            traced = self._trace(call, names, known)
             changed = traced.captured.changed() or ""
             if not changed:
                 return traced
@@ -271,7 +312,7 @@ class JitCore:
         captured.refuse_iterators(self.name)
         return captured
 
-    def _trace(self, call: Call, names: list[str]) -> Traced:
+    def _trace(self, call: Call, names: list[str], known: _numbers.Known) -> Traced:
         captured = self._reached(call)
         trace = _native.Trace(_arguments.identifier(self.name))
         try:
@@ -281,17 +322,36 @@ class JitCore:
                 if isinstance(leaf, (np.ndarray, Array)):
                     strides = [stride // leaf.itemsize for stride in leaf.strides]
                     _sharing.give_memory(value, strides, _parts.Parts(value.shape))
-            with _unknown.naming_arguments(values, names):
-                returned, watch = self._run_traced(call, values, captured)
+            given = list(values)
+            for i in known.positions:
+                given[i] = call.leaves[i]
+            numbers = frozenset(
+                i for i, leaf in enumerate(call.leaves) if given[i] is values[i] and _numbers.is_number(leaf)
+            )
+            with _unknown.asking(trace, values, names, numbers) as asked:
+                returned, watch = self._run_asked(call, given, captured, asked.needed)
             plan = _results.plan(returned, watch, values)
             written, elements = _parts.written(values)
             graph = trace.finish(plan.arrays + elements)
         finally:
             trace.abandon()
-        del returned, watch, values  # what only they hold cannot change
+        del returned, watch, values, given  # what only they hold cannot change
         if not self._is_ours:
             captured.add_owners(trace.captured())
-        return Traced(graph, written, plan._replace(arrays=[]), captured)
+        return Traced(graph, written, plan._replace(arrays=[]), captured, known)
+
+    def _run_asked(
+        self, call: Call, values: list[Any], captured: _captured.Captured, needed: dict[str, Any]
+    ) -> tuple[Any, _results.Watch]:
+        """Runs the function, and raises NumbersNeeded when it has asked for some, even if it made something else of the error."""
+        try:
+            result = self._run_traced(call, values, captured)
+        except Exception:
+            if not needed:
+                raise
+        if needed:
+            raise _numbers.NumbersNeeded(needed)
+        return result
 
     def _run_traced(
         self, call: Call, values: list[Any], captured: _captured.Captured
@@ -350,7 +410,7 @@ def _jit_again(function: Callable[..., Any], options: Options) -> Any:
     return jit(function, **options._asdict())
 
 
-def _numbers(name: str, given: Any) -> tuple[int, ...]:
+def _positions(name: str, given: Any) -> tuple[int, ...]:
     numbers = (given,) if isinstance(given, int) else tuple(given)
     if any(not isinstance(i, int) or i < 0 for i in numbers):
         fail(UserValueError, f"jit: {name} takes positions that are not negative, not {given!r}")
@@ -406,8 +466,8 @@ def jit(
 
     The function is traced once for every combination of dtypes, shapes, layouts and static values of its
     arguments. Arguments are arrays, numbers, and tuples, lists, dicts, dataclasses and objects of them; numbers adopt the
-    dtype of the arrays they meet, as in NumPy, and other values of them need no new program. Text, functions, types and the
-    like are part of the program. What the function reads from elsewhere is looked at in every call: where it has changed,
+    dtype of the arrays they meet, as in NumPy, and other values of them need no new program, unless the function needs to
+    know them: as a size, a number of turns, a condition. Text, functions, types and the like are part of the program. What the function reads from elsewhere is looked at in every call: where it has changed,
     the function is traced anew.
 
     fuse=False makes one kernel of every operation; fast_math=True lets a*b+c be rounded once;
@@ -437,8 +497,8 @@ def jit(
     options = Options(
         fuse,
         fast_math,
-        _numbers("donate_argnums", donate_argnums),
-        _numbers("static_argnums", static_argnums),
+        _positions("donate_argnums", donate_argnums),
+        _positions("static_argnums", static_argnums),
         frozenset(names),
         max_programs,
     )

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes, _sharing
-from .._errors import Unsupported, UserIndexError, fail, unsupported
+from .._errors import Error, Unsupported, UserIndexError, fail, unsupported
 from .._native import ArrayBase
 from .._ops import (
     apply,
@@ -151,6 +151,8 @@ def _forward(item: slice, extent: int) -> tuple[int, int, int, int]:
     try:
         start, stop, step = item.indices(extent)
     except (TypeError, ValueError) as error:
+        if isinstance(error, Error):
+            raise
         fail(UserIndexError, f"{item}: {error}")
     count = len(range(start, stop, step))
     if count == 0:

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _native, _random
+from .. import _native, _random, _sharing
 from .._errors import unsupported
 from .._ops import _holds_array, is_array
 from .._registry import TABLE
@@ -49,6 +49,11 @@ def _at_computed_places(a: Any = None, indices: Any = None, *args: Any, **kwargs
     return _holds_array([a, indices])
 
 
+def _of_number(value: Any) -> bool:
+    """What NumPy would have as a scalar."""
+    return is_array(value) and value.ndim == 0 and not _sharing.is_shared(value)
+
+
 def _without_seed(seed: Any = None) -> bool:
     return seed is None
 
@@ -68,6 +73,7 @@ _REPLACED: dict[tuple[str, str], tuple[Callable[..., bool], Callable[..., Any] |
     ("numpy", "asanyarray"): (_of_arrays, None),
     ("numpy", "ascontiguousarray"): (_of_arrays, None),
     ("numpy", "take"): (_at_computed_places, None),
+    ("numpy", "isscalar"): (_of_number, lambda _: True),
     ("numpy.random", "default_rng"): (_without_seed, _refuse_generator),  # where it is loaded; see _random
 }
 _lock = threading.Lock()
