@@ -23,6 +23,8 @@ const char* class_of(const UserError& error) {
       return "UserIndexError";
     case UserError::Kind::memory:
       return "UserMemoryError";
+    case UserError::Kind::zero_division:
+      return "UserZeroDivisionError";
   }
   return "Error";
 }

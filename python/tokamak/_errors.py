@@ -23,6 +23,7 @@ __all__ = [
     "UserOverflowError",
     "UserTypeError",
     "UserValueError",
+    "UserZeroDivisionError",
 ]
 
 Where = tuple[str, int, str]
@@ -56,6 +57,10 @@ class UserIndexError(UserError, IndexError):
 
 
 class UserMemoryError(UserError, MemoryError):
+    pass
+
+
+class UserZeroDivisionError(UserError, ZeroDivisionError):
     pass
 
 
