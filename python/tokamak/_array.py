@@ -16,12 +16,15 @@ import numpy as np
 from . import _dtypes, _native, _ops, _sharing
 from ._errors import Unsupported, UserTypeError, UserValueError, fail, make, naming, user_line
 from ._numpy import (
+    bits,
     contractions,
     creation,
     dispatch,
     elementwise,
+    flat,
     indexing,
     masked,
+    numbers,
     reductions,
     scattering,
     searching,
@@ -31,7 +34,7 @@ from ._numpy import (
     writing,
 )
 from ._numpy.known import plain
-from ._unknown import STATIC, TRACED, constant_value, unknown, unknown_truth
+from ._unknown import STATIC, TRACED, constant_value, unknown, unknown_elements, unknown_truth
 
 __all__ = ["Array", "array", "constant"]
 
@@ -99,12 +102,19 @@ def _operate(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any)
         return ufuncs.call(ufunc, x, y)
     # Both are Python's numbers, traced or not: so is the result.
     kind = type(python(kinds[0](1), kinds[1](1)))
+    if ufunc in _DIVISIONS:
+        y = numbers.divisor(y, ufunc)
+    if ufunc is np.power:
+        x, y, kind = numbers.power(x, y, kind)
     operands = [
         _ops.convert(_ops.as_array(value), _dtypes.INT64) if given is bool and kind is not bool else value
         for value, given in zip((x, y), kinds, strict=True)
     ]
     result = ufuncs.call(ufunc, *operands)
     return _ops.convert(result, _dtypes.default_of(kind))._with_weak(kind)
+
+
+_DIVISIONS = (np.true_divide, np.floor_divide, np.remainder)
 
 
 def _assign_in_place(x: Array, result: Any, ufunc: np.ufunc) -> Any:
@@ -191,7 +201,7 @@ class Array(_native.ArrayBase):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if self._traced:
-            unknown(self, "np.asarray", "keep to NumPy functions, which are recorded; " + STATIC)
+            unknown_elements(self)
         view = self._view(False)
         if dtype is not None and np.dtype(dtype) != view.dtype:
             if copy is False:
@@ -356,8 +366,15 @@ class Array(_native.ArrayBase):
         return self
 
     @property
-    def flat(self) -> Iterator[Any]:
-        return iter(shapes.ravel(self))
+    def flat(self) -> Any:
+        return flat.Flat(self)
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        flat.Flat(self)[...] = value
+
+    def view(self, dtype: Any = None, type: Any = None) -> Array:
+        return bits.view(self, dtype, type)
 
     @property
     def strides(self) -> tuple[int, ...]:

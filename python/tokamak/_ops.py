@@ -234,6 +234,12 @@ def _with_run(x: Array, new: Array, axis: int, start: int, end: int) -> Array:
     return apply("concatenate", *part(0, start), new, *part(end, x.shape[axis]), axis=axis)
 
 
+def checked(result: Array, holds: Array, check: str) -> Array:
+    """The result, if a condition without axes holds; otherwise the program raises what the check is about."""
+    outside = select(holds, constant(0, _dtypes.INT64), constant(1, _dtypes.INT64))
+    return apply("gather", reshape(result, [1, *result.shape]), outside, axis=0, mode=check)
+
+
 def against_diagonal(op: str, shape: Sequence[int], k: int) -> Array:
     """Where `column op row + k` holds in a matrix: "eq" on the k-th diagonal, "le" up to it, "ge" from it on."""
     rows, columns = shape

@@ -29,7 +29,7 @@ class Change(NamedTuple):
     """One part of a container that is an argument, or is inside one."""
 
     path: tuple[Any, ...]  # from (args, kwargs) to the container
-    kind: str  # attribute, item, or items: all of a list
+    kind: str  # attribute, item, items: all of a list, or all items: of a dict whose order has changed
     key: Any
 
 
@@ -60,7 +60,7 @@ def plan(returned: Any, watch: Watch, arguments: list[Array]) -> Plan:
     after: list[Any] = []  # for every leaf: what makes it of its result; () for the value of a constant
     for i, leaf in enumerate(leaves):
         if isinstance(leaf, masked.Masked):
-            masked.refuse("returning x[mask]")
+            masked.refuse_returning(leaf)
         if not isinstance(leaf, (Array, np.ndarray, np.generic)):
             _check_constant(leaf)
             after.append(functools.partial(_constant, leaf))
@@ -224,6 +224,9 @@ def _holds_container(value: Any) -> bool:
 def _set(container: Any, change: Change, value: Any) -> None:
     if change.kind == "items":
         container[:] = value
+    elif change.kind == "all items":
+        container.clear()
+        container.update(value)
     elif change.kind == "removed attribute":
         delattr(container, change.key)
     elif change.kind == "removed item":
@@ -232,6 +235,11 @@ def _set(container: Any, change: Change, value: Any) -> None:
         setattr(container, change.key, value)
     else:
         container[change.key] = value
+
+
+def _order_after(before: dict[Any, Any], now: dict[Any, Any]) -> list[Any]:
+    """The keys of a dict in their order, if each was set at most once: one that is removed and set again comes last."""
+    return [key for key in before if key in now] + [key for key in now if key not in before]
 
 
 class Watch:
@@ -279,6 +287,9 @@ class Watch:
                     a is not b for a, b in zip(container, before, strict=True)
                 ):
                     found.append((Change(path, "items", None), list(container)))
+                continue
+            if isinstance(container, dict) and list(container) != _order_after(before, container):
+                found.append((Change(path, "all items", None), dict(container)))
                 continue
             kind = "item" if isinstance(container, dict) else "attribute"
             now = container if kind == "item" else _tree.attributes_of(container)

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, NoReturn
 
-from . import _native
-from ._errors import UserTypeError, Where, fail, user_line
+from . import _native, _random
+from ._errors import UserTypeError, Where, fail, unsupported, user_line
 
 TRACED = "<traced "  # begins the text of values that are not known
 
@@ -78,7 +78,7 @@ _STATEMENTS = [
 
 
 def unknown(x: Any, what: str, remedy: str) -> NoReturn:
-    _need_numbers(x)
+    need_numbers(x)
     whose = ""
     if name := _argument_name(x):
         whose = f"the argument {name}, "
@@ -92,7 +92,7 @@ def unknown(x: Any, what: str, remedy: str) -> NoReturn:
     )
 
 
-def _need_numbers(x: Any) -> None:
+def need_numbers(x: Any) -> None:
     """Notes which numbers a value is computed from, if it is from nothing else: tracing starts again with them (see _numbers)."""
     for asked in reversed(_tracing.functions):
         sources = asked.trace.sources(x)
@@ -114,6 +114,38 @@ def constant_value(x: Any) -> Any:
     return None
 
 
+#: Functions that make ndarrays of what they are given, and what to use instead
+_INSTEAD = {
+    "as_strided": "use np.lib.stride_tricks.sliding_window_view, np.broadcast_to or slices",
+    "nditer": "use array operations, or x.flat to go through the elements",
+    "reduce": "np.stack makes one array of several; " + STATIC,
+}
+
+
+def unknown_elements(x: Any) -> NoReturn:
+    """For NumPy's own conversion to an ndarray: names the function that asks for it."""
+    name = _called_function()
+    if name in getattr(sys.modules.get("numpy.random"), "__all__", ()):
+        unsupported(f"np.random.{name} inside a jitted function", _random.ADVICE)
+    remedy = _INSTEAD.get(name, "keep to NumPy functions, which are recorded; " + STATIC)
+    unknown(x, f"{name}()" if name else "np.asarray", remedy)
+
+
+def _called_function() -> str:
+    """What the user's line calls, which is somewhere inside a library."""
+    from ._numpy.while_tracing import called_name
+
+    where = user_line()
+    frame = sys._getframe()
+    inside = frame
+    while frame.f_back is not None and (where is None or frame.f_code.co_filename != where[0]):
+        inside, frame = frame, frame.f_back
+    is_ours = (
+        inside.f_globals.get("__name__", "").partition(".")[0] == "tokamak"
+    )  # or compiled code, without frames
+    return called_name(frame.f_code, frame.f_lasti) or ("" if is_ours else inside.f_code.co_name)
+
+
 def _argument_name(x: Any) -> str:
     named = [
         name
@@ -126,7 +158,7 @@ def _argument_name(x: Any) -> str:
 
 def unknown_truth(x: Any) -> NoReturn:
     """Says which construct of the user's line it is that asks."""
-    _need_numbers(x)
+    need_numbers(x)
     before, asking = _asking_source()
     for pattern, what, remedy in _CALLS:
         if re.match(pattern, asking):
