@@ -120,7 +120,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     if places is not None and places.size == 0:
         return
     index: Any = as_array(ind) if places is None else places
-    if index.dtype.kind != "b" and not _dtypes.is_integer(index.dtype):
+    if not np.can_cast(index.dtype, np.int64):
         fail(UserTypeError, f"np.put: cannot cast indices from {index.dtype} to int64 safely")
     if index.size == 0 or values.size == 0:
         return
