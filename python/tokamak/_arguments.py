@@ -213,6 +213,12 @@ def _refuse(name: str, argument: str, value: Any) -> None:
         )
     if isinstance(value, (np.ndarray, np.generic)):
         _refuse_dtype(what, argument, value)
+    if is_method_of_array(value):
+        fail(
+            UserTypeError,
+            f"{what} the method {value.__name__} of an array, whose elements would be part of the program; pass the array, and "
+            "call the method inside",
+        )
     if isinstance(value, complex):
         fail(UserTypeError, f"{what} a complex number; pass its real and imaginary parts")
     if hasattr(value, "__array__") or hasattr(value, "__dlpack__"):
@@ -222,6 +228,10 @@ def _refuse(name: str, argument: str, value: Any) -> None:
         f"{what} a {type(value).__name__}, not an array or a number; pass an array, or name "
         "it in static_argnums or static_argnames if it is part of the program",
     )
+
+
+def is_method_of_array(value: Any) -> bool:
+    return callable(value) and _tree.is_array(getattr(value, "__self__", None))
 
 
 def _refuse_dtype(what: str, argument: str, value: Any) -> None:

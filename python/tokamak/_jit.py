@@ -373,7 +373,8 @@ class JitCore:
             if isinstance(error.__cause__, Error):  # NumPy hides it: y[0] = x says "setting an array element"
                 raise error.__cause__ from None
             raise
-        _random.check_unchanged(self.name, drawn)
+        if _random.is_drawn(drawn):
+            _random.refuse(self.name, captured.generators, lambda: self.function(*args, **kwargs))
         return returned, watch
 
 

@@ -159,7 +159,7 @@ def _flatten_other(value: Any, kind: type, leaves: list[Any]) -> Any:
         return flatten_instance(value, leaves, numbers=(bool, int, float))
     if is_plain_object(value) and not is_array(value):
         return flatten_instance(value, leaves)
-    if callable(value) and hasattr(value, "__name__"):
+    if callable(value) and hasattr(value, "__name__") and not is_array(getattr(value, "__self__", None)):
         return ("value", Identity(value))
     leaves.append(value)
     return LEAF
