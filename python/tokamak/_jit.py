@@ -91,6 +91,7 @@ class JitCore:
         self._lock = threading.Lock()
         self._history = _reasons.History(self.name)
         self._numbers = _numbers.Numbers(self.name)
+        self._takes_lists = False  # whether it calls NumPy's functions with lists of Arrays
         self._misses = 0
         _cores.add(self)
 
@@ -219,7 +220,8 @@ class JitCore:
                     else:
                         table.hits -= 1
             except _numbers.NumbersNeeded as needed:
-                self._numbers.need(needed.uses)
+                self._numbers.need(needed.uses, names, call.leaves)
+                self._takes_lists = self._takes_lists or needed.lists
                 done = False
             finally:
                 with self._lock:
@@ -277,16 +279,16 @@ class JitCore:
     def _trace_finding(self, call: Call, names: list[str], unknown: list[str]) -> Traced:
         """Traces a function that has failed with numbers that are only computed with. Where it works with numbers that are known
         (it may have asked for their types), those that it needs are found by leaving out one after the other."""
-        needed = dict.fromkeys(unknown)
+        needed: dict[str, Any] = dict.fromkeys(unknown)
         traced = self._trace_settled(call, names, self._numbers.known(names, call.leaves, needed))
-        for name in unknown:
+        for name in unknown if len(unknown) <= _MOST_ATTEMPTS else ():
             fewer = {other: None for other in needed if other != name}
             try:
                 traced = self._trace_settled(call, names, self._numbers.known(names, call.leaves, fewer))
             except Exception:
                 continue
             needed = fewer
-        self._numbers.need(needed)
+        self._numbers.need(needed, names, call.leaves)
         return traced
 
     def _trace_settled(self, call: Call, names: list[str], known: _numbers.Known) -> Traced:
@@ -328,8 +330,9 @@ class JitCore:
             numbers = frozenset(
                 i for i, leaf in enumerate(call.leaves) if given[i] is values[i] and _numbers.is_number(leaf)
             )
-            with _unknown.asking(trace, values, names, numbers) as asked:
-                returned, watch = self._run_asked(call, given, captured, asked.needed)
+            asked = _unknown.Asked(trace, values, names, numbers, self._takes_lists)
+            with _unknown.asking(asked):
+                returned, watch = self._run_asked(call, given, captured, asked)
             plan = _results.plan(returned, watch, values)
             written, elements = _parts.written(values)
             graph = trace.finish(plan.arrays + elements)
@@ -341,16 +344,16 @@ class JitCore:
         return Traced(graph, written, plan._replace(arrays=[]), captured, known)
 
     def _run_asked(
-        self, call: Call, values: list[Any], captured: _captured.Captured, needed: dict[str, Any]
+        self, call: Call, values: list[Any], captured: _captured.Captured, asked: _unknown.Asked
     ) -> tuple[Any, _results.Watch]:
         """Runs the function, and raises NumbersNeeded when it has asked for some, even if it made something else of the error."""
         try:
             result = self._run_traced(call, values, captured)
         except Exception:
-            if not needed:
+            if not asked.needed and not asked.needs_lists:
                 raise
-        if needed:
-            raise _numbers.NumbersNeeded(needed)
+        if asked.needed or asked.needs_lists:
+            raise _numbers.NumbersNeeded(asked.needed, asked.needs_lists)
         return result
 
     def _run_traced(
@@ -367,7 +370,7 @@ class JitCore:
         kwargs.update({name: value for name, value in call.statics if isinstance(name, str)})
         drawn = _random.states(captured.generators)
         try:
-            with while_tracing.recording():
+            with while_tracing.recording(self._takes_lists):
                 returned = self.function(*args, **kwargs)
         except ValueError as error:
             if isinstance(error.__cause__, Error):  # NumPy hides it: y[0] = x says "setting an array element"

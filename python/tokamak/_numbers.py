@@ -7,6 +7,7 @@ traced value, and the function remembers that this argument is used so.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from ._errors import Error, Where
 from ._reasons import warn
 
 _MOST_VALUES = 32
+_SEVERAL = 4
 _TYPES = (int, float, np.generic)  # bool is an int
 
 
@@ -25,12 +27,18 @@ def is_number(leaf: Any) -> bool:
     return isinstance(leaf, _TYPES)
 
 
-class NumbersNeeded(Error):
-    """Ends a trace that needs to know numbers: argument -> where in the user's code."""
+def _root(name: str) -> str:
+    """The argument that a number is part of: shape of shape[0]."""
+    return re.split(r"[.\[]", name, maxsplit=1)[0]
 
-    def __init__(self, uses: dict[str, Where | None]) -> None:
+
+class NumbersNeeded(Error):
+    """Ends a trace that needs to know numbers: argument -> where in the user's code. Or to have lists of Arrays taken."""
+
+    def __init__(self, uses: dict[str, Where | None], lists: bool = False) -> None:
         super().__init__(f"the values of {', '.join(uses)} are needed")
         self.uses = uses
+        self.lists = lists
 
 
 class Known(NamedTuple):
@@ -53,9 +61,14 @@ class Numbers:
         self._values: dict[str, set[Any]] = {}
         self._warned: set[str] = set()
 
-    def need(self, uses: dict[str, Where | None]) -> None:
+    def need(self, uses: dict[str, Where | None], names: list[str], leaves: list[Any]) -> None:
+        """Notes uses; of a container of which several numbers are used already, all are taken to be."""
         for name, where in uses.items():
             self._uses.setdefault(name, where)
+            used = sum(_root(other) == _root(name) for other in self._uses)
+            if used > _SEVERAL:
+                alike = [other for other in self.unknown(names, leaves) if _root(other) == _root(name)]
+                self._uses.update(dict.fromkeys(alike, where))
 
     def known(self, names: list[str], leaves: list[Any], others: Container[str] = ()) -> Known:
         """Those of a call; `others` are to be known, too."""

@@ -9,7 +9,8 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple, NoReturn
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
 
 from . import _native, _random
 from ._errors import UserTypeError, Where, fail, unsupported, user_line
@@ -17,16 +18,17 @@ from ._errors import UserTypeError, Where, fail, unsupported, user_line
 TRACED = "<traced "  # begins the text of values that are not known
 
 
-class Asked(NamedTuple):
-    """A function that is being traced, and which of its number arguments somebody asked for."""
+@dataclass
+class Asked:
+    """A function that is being traced, and what it asked for that it can be given if tracing starts again."""
 
     trace: _native.Trace
     arguments: list[Any]
     names: list[str]
-    numbers: frozenset[
-        int
-    ]  # positions of arguments that are numbers: they can be told, if tracing starts again
-    needed: dict[str, Where | None]
+    numbers: frozenset[int]  # positions of arguments that are numbers, whose values can be told
+    takes_lists: bool  # whether NumPy's functions take lists of Arrays
+    needed: dict[str, Where | None] = field(default_factory=dict)
+    needs_lists: bool = False
 
 
 class _Tracing(threading.local):
@@ -40,13 +42,10 @@ _tracing = _Tracing()
 
 
 @contextmanager
-def asking(
-    trace: _native.Trace, arguments: list[Any], names: list[str], numbers: frozenset[int]
-) -> Iterator[Asked]:
-    asked = Asked(trace, arguments, names, numbers, {})
+def asking(asked: Asked) -> Iterator[None]:
     _tracing.functions.append(asked)
     try:
-        yield asked
+        yield
     finally:
         _tracing.functions.pop()
 
@@ -124,11 +123,23 @@ _INSTEAD = {
 
 def unknown_elements(x: Any) -> NoReturn:
     """For NumPy's own conversion to an ndarray: names the function that asks for it."""
+    from ._numpy.while_tracing import takes_lists
+
     name = _called_function()
     if name in getattr(sys.modules.get("numpy.random"), "__all__", ()):
         unsupported(f"np.random.{name} inside a jitted function", _random.ADVICE)
     remedy = _INSTEAD.get(name, "keep to NumPy functions, which are recorded; " + STATIC)
+    if takes_lists(name):
+        _need_lists(x)
+        remedy = _INSTEAD["reduce"]
     unknown(x, f"{name}()" if name else "np.asarray", remedy)
+
+
+def _need_lists(x: Any) -> None:
+    for asked in reversed(_tracing.functions):
+        if asked.trace.sources(x) is not None and not asked.takes_lists:
+            asked.needs_lists = True
+            fail(UserTypeError, "a list of arrays is an argument")
 
 
 def _called_function() -> str:

@@ -265,6 +265,28 @@ def test_lists_of_arrays(function):
     check(function, V.astype(np.float64), V[::-1].astype(np.float64) + 1)
 
 
+def test_functions_stay_themselves():
+    """Functions may be asked which they are: np.mean is replaced only where a list was passed."""
+
+    def f(x, how):
+        if how is np.mean:
+            return x * 2
+        return how(x) if how is np.max else x
+
+    for how in (np.mean, np.max, np.sum):
+        np.testing.assert_array_equal(tk.jit(f)(X, how), f(X, how))
+    before = np.mean
+    tk.jit(lambda x: np.mean([x, x]))(X)
+    assert np.mean is before
+
+
+def test_numbers_in_lists_stay_arguments():
+    f = tk.jit(lambda x, a, b: x * np.max([a, b, x.sum()]))
+    for a, b in [(1, 2), (3, 2.5), (100, 200)]:
+        np.testing.assert_array_equal(f(X, a, b), X * np.max([a, b, X.sum()]))
+    assert f.cache_info().misses == 2  # a float among them, or not
+
+
 def test_strides_are_refused():
     for f in (lambda x: np.lib.stride_tricks.as_strided(x, (2, 2), (8, 8)), lambda x: as_strided(x, (2, 2))):
         with pytest.raises(tk.Error, match=r"(?s)as_strided.*sliding_window_view.*test_forms.py"):

@@ -281,6 +281,20 @@ def test_numbers_inside_containers():
     assert "argument `s.rate` is used as a number" in g.cache_info().reasons[0]
 
 
+def test_long_lists_of_numbers():
+    def f(x, numbers, scale):
+        for n in numbers:
+            if n > 2:
+                x = x + n
+        return x * scale
+
+    jitted = tk.jit(f)
+    numbers = list(range(40))
+    for scale in (2.0, 3.0):
+        np.testing.assert_array_equal(jitted(X, numbers, scale), f(X, numbers, scale))
+    assert jitted.cache_info().misses == 1
+
+
 def test_keywords_defaults_and_the_rest():
     @tk.jit
     def f(x, n=2, *rest, axis=0, **more):

@@ -105,14 +105,6 @@ class Replaced(NamedTuple):
     by_anyone: bool = False  # not only by lines of the user's
 
 
-#: Functions that are often given lists of arrays
-_TAKE_LISTS = (
-    "mean sum prod max min amax amin std var median average any all argmax argmin ptp cumsum cumprod diff nanmean nansum nanmax "
-    "nanmin nanstd nanvar nanmedian percentile quantile sort argsort transpose ravel clip dot argpartition partition "
-    "count_nonzero allclose isclose array_equal squeeze expand_dims roll flip tile repeat cov corrcoef "
-    "take gradient trapezoid nan_to_num round convolve outer inner"
-).split()
-
 _REPLACED = [
     Replaced("numpy", "zeros", _of_our_dtype(1)),
     Replaced("numpy", "empty", _of_our_dtype(1)),
@@ -124,8 +116,6 @@ _REPLACED = [
     Replaced("numpy", "ascontiguousarray", _of_arrays),
     Replaced("numpy", "take", _at_computed_places),
     Replaced("numpy", "isscalar", _of_number, lambda _: True),
-    *(Replaced("numpy", name, _of_lists) for name in _TAKE_LISTS),
-    Replaced("numpy.linalg", "norm", _of_lists),
     Replaced("numpy.lib.stride_tricks", "as_strided", _of_arrays, _refuse_strides),
     Replaced("numpy", "nditer", _of_arrays, _refuse_nditer),
     Replaced("numpy", "ndenumerate", _of_arrays, _enumerated),
@@ -136,9 +126,60 @@ _REPLACED = [
     Replaced(objects.Concatenator, "__getitem__", _of_key, objects.joined, by_anyone=True),
     Replaced(objects.Concatenator.__module__, "array", _of_arrays, objects.array_of_part, by_anyone=True),
 ]
+
+
+@functools.lru_cache(maxsize=1)
+def _taking_lists() -> list[Replaced]:
+    """All other functions, for lists of Arrays. NumPy does not ask Arrays that are inside lists; so these are replaced, too, but only
+    for functions that turned out to need it, since others may ask whether something is np.mean."""
+    always = {one.name for one in _REPLACED}
+    return [
+        Replaced(module.__name__, name, _of_lists)
+        for module in (np, np.linalg)
+        for name, function in vars(module).items()
+        if callable(function)
+        and not isinstance(function, np.ufunc)
+        and name not in always
+        and TABLE.get(function) is not None
+    ]
+
+
+def takes_lists(name: str) -> bool:
+    return any(one.name == name for one in _taking_lists())
+
+
+class _Replacing:
+    """Functions that are replaced while at least one thread traces."""
+
+    def __init__(self, functions: Callable[[], list[Replaced]]) -> None:
+        self._functions = functions
+        self._traces = 0
+        self._before: list[tuple[Any, str, Any]] = []  # owner, name, what it was
+
+    def start(self) -> None:
+        self._traces += 1
+        if self._traces > 1:
+            return
+        for one in self._functions():
+            owner = sys.modules.get(one.owner) if isinstance(one.owner, str) else one.owner
+            if owner is not None:
+                original = getattr(owner, one.name)
+                self._before.append((owner, one.name, original))
+                setattr(owner, one.name, _replacement_of(one, original))
+
+    def stop(self) -> None:
+        self._traces -= 1
+        if self._traces == 0:
+            self.put_back()
+
+    def put_back(self) -> None:
+        self._traces = 0
+        while self._before:
+            setattr(*self._before.pop())
+
+
 _lock = threading.Lock()
-_traces = 0
-_replaced_now: list[tuple[Any, str, Any]] = []  # owner, name, what it was
+_always, _for_lists = _Replacing(lambda: _REPLACED), _Replacing(_taking_lists)
 
 
 def _is_called_by(frame: Any, name: str) -> bool:
@@ -197,39 +238,28 @@ def _replacement_of(one: Replaced, original: Any) -> Any:
 
 
 @contextmanager
-def recording() -> Iterator[None]:
-    """Inside, arrays that the traced function makes are Arrays, to which traced values can be written."""
-    global _traces
+def recording(of_lists: bool = False) -> Iterator[None]:
+    """Inside, arrays that the traced function makes are Arrays, to which traced values can be written; and, if that is asked for, all
+    functions take lists of Arrays."""
+    parts = [_always, _for_lists] if of_lists else [_always]
     with _lock:
-        _traces += 1
-        if _traces == 1:
-            for one in _REPLACED:
-                owner = sys.modules.get(one.owner) if isinstance(one.owner, str) else one.owner
-                if owner is not None:
-                    original = getattr(owner, one.name)
-                    _replaced_now.append((owner, one.name, original))
-                    setattr(owner, one.name, _replacement_of(one, original))
+        for part in parts:
+            part.start()
     try:
         yield
     finally:
         with _lock:
-            _traces -= 1
-            if _traces == 0:
-                _put_back()
-
-
-def _put_back() -> None:
-    while _replaced_now:
-        setattr(*_replaced_now.pop())
+            for part in parts:
+                part.stop()
 
 
 def _forget_other_threads() -> None:
     """In the child of a fork: threads that traced are not there any more."""
-    global _lock, _traces
+    global _lock
     _lock = threading.Lock()
     if not _native.is_tracing():
-        _traces = 0
-        _put_back()
+        _always.put_back()
+        _for_lists.put_back()
 
 
 os.register_at_fork(after_in_child=_forget_other_threads)
