@@ -29,7 +29,7 @@ class Change(NamedTuple):
     """One part of a container that is an argument, or is inside one."""
 
     path: tuple[Any, ...]  # from (args, kwargs) to the container
-    kind: str  # attribute, item, items: all of a list, or all items: of a dict whose order has changed
+    kind: str  # attribute, item, or items: all of a list
     key: Any
 
 
@@ -224,9 +224,6 @@ def _holds_container(value: Any) -> bool:
 def _set(container: Any, change: Change, value: Any) -> None:
     if change.kind == "items":
         container[:] = value
-    elif change.kind == "all items":
-        container.clear()
-        container.update(value)
     elif change.kind == "removed attribute":
         delattr(container, change.key)
     elif change.kind == "removed item":
@@ -289,7 +286,8 @@ class Watch:
                     found.append((Change(path, "items", None), list(container)))
                 continue
             if isinstance(container, dict) and list(container) != _order_after(before, container):
-                found.append((Change(path, "all items", None), dict(container)))
+                found += [(Change(path, "removed item", key), None) for key in before]
+                found += [(Change(path, "item", key), value) for key, value in container.items()]
                 continue
             kind = "item" if isinstance(container, dict) else "attribute"
             now = container if kind == "item" else _tree.attributes_of(container)
