@@ -34,7 +34,7 @@ from ._numpy import (
     writing,
 )
 from ._numpy.known import plain
-from ._unknown import STATIC, TRACED, constant_value, unknown, unknown_elements, unknown_truth
+from ._unknown import STATIC, TRACED, constant_value, need_numbers, unknown, unknown_elements, unknown_truth
 
 __all__ = ["Array", "array", "constant"]
 
@@ -173,6 +173,15 @@ class Array(_native.ArrayBase):
     __pos__ = _unary(np.positive, operator.pos)
     __abs__ = _unary(np.absolute, abs)
     __invert__ = _unary(np.invert, lambda x: ~int(x))
+
+    @property
+    def __class__(self) -> Any:
+        """A number that is traced is what it will be: isinstance(n, int) holds for it."""
+        return self._weak or Array
+
+    @__class__.setter
+    def __class__(self, value: Any) -> None:
+        fail(UserTypeError, "the class of an Array cannot be changed")
 
     def __divmod__(self, other: Any) -> Any:
         return (self // other, self % other)
@@ -318,6 +327,7 @@ class Array(_native.ArrayBase):
 
     def __repr__(self) -> str:
         if self._traced:
+            need_numbers(self)
             return f"{TRACED}{self._type_text}>"
         text = np.array2string(self._view(False), separator=", ", prefix="Array(")
         return f"Array({text}, dtype={self.dtype})"

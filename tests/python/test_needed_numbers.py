@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import math
+import numbers
 import threading
 import warnings
 from typing import NamedTuple
@@ -39,6 +40,12 @@ def dispatches(x, n):
     if isinstance(n, int):
         n = (n, n)
     return np.pad(x, n)
+
+
+def asks_for_its_type(x, n):
+    if isinstance(n, bool):
+        return x
+    return x[n - 1] if isinstance(n, int) else x * n
 
 
 def raises(x, n):
@@ -99,6 +106,8 @@ FUNCTIONS = {
     "dict": counts,
     "isinstance": dispatches,
     "match": matches,
+    "isinstance without an error": asks_for_its_type,
+    "length of text": lambda x, n: x * len(str(n * 50)),
     "method of int": lambda x, n: x * n.bit_length(),
     "round": lambda x, n: x[: round(n * 0.8)],
     "diff": lambda x, n: np.diff(x, n),
@@ -120,7 +129,7 @@ CASES = [
     (name, kind)
     for name in FUNCTIONS
     for kind in (int, np.int64, np.int32)
-    if kind is int or name not in ("isinstance", "method of int")
+    if kind is int or name not in ("isinstance", "isinstance without an error", "method of int")
 ]
 
 
@@ -372,6 +381,24 @@ def test_numbers_that_are_returned():
         got = f(X, n, a)
         assert got[1:] == (n, n + 1, a, a * n)
         assert [type(one) for one in got[1:]] == [int, int, float, float]
+
+
+def test_traced_numbers_are_numbers():
+    def f(x, n, a, flag):
+        assert isinstance(n, int)
+        assert not isinstance(n, (bool, float))
+        assert isinstance(a, float)
+        assert isinstance(flag, bool)
+        assert isinstance(n + a, float)
+        assert isinstance(n // 2, numbers.Integral)
+        assert not isinstance(x, (int, float, numbers.Number))
+        assert not isinstance(x.sum(), int)
+        return x * n + a * flag
+
+    jitted = tk.jit(f)
+    for n, a, flag in [(1, 0.5, True), (2, 1.5, False), (3, 2.5, True)]:
+        np.testing.assert_array_equal(jitted(X, n, a, flag), f(X, n, a, flag))
+    assert jitted.cache_info().misses == 1
 
 
 def test_errors_that_something_catches():

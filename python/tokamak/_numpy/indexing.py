@@ -42,7 +42,7 @@ def getitem(x: Any, key: Any) -> Any:
         # An element is a number, which has no memory.
         return _sharing.fresh(found) if found.ndim == 0 and Ellipsis not in _listed(key) else found
     # Beside arrays, integers are arrays too. First what is basic, with whole axes where arrays stand; then the arrays.
-    items = [np.asarray(item) if isinstance(item, int) else item for item in items]
+    items = [np.asarray(item) if type(item) is int else item for item in items]
     return _gather_axes(basic(x, [slice(None) if is_index_array(i) else i for i in items]), items)
 
 
@@ -89,9 +89,9 @@ def _items(x: Any, given: Any, axis: int) -> list[Any]:
 def _item(x: Any, item: Any) -> Any:
     if item is None or item is Ellipsis or isinstance(item, slice):
         return item
-    if isinstance(item, (bool, np.bool_)):
+    if type(item) in (bool, np.bool_):
         unsupported("indexing with a bool", "use np.where with three arguments")
-    if isinstance(item, (int, np.integer)):
+    if isinstance(item, (int, np.integer)) and not is_array(item):
         return operator.index(item)
     if isinstance(item, (list, tuple, np.ndarray)):
         item = np.asarray(item) if not isinstance(item, np.ndarray) else item
@@ -128,7 +128,7 @@ def basic(x: Any, items: list[Any]) -> Any:
             shape.append(1)
             continue
         extent = x.shape[axis]
-        if isinstance(item, int):
+        if type(item) is int:
             if not -extent <= item < extent:
                 fail(UserIndexError, f"index {item} is out of bounds for axis {axis} with size {extent}")
             starts.append(item % extent)
