@@ -2,8 +2,8 @@
 
 The object that `jit` returns is `_native.JitCallable`. It serves calls whose arguments it has seen by itself; this
 module does the rest: it traces the function the first time, and keeps one table of programs for every structure of arguments
-and every set of static values. _arguments takes calls apart, _results puts results together, _captured sees to it that what
-programs took from elsewhere is still so.
+and every set of static values. _arguments takes calls apart, _tracer traces, _results puts results together, _captured sees to it
+that what programs took from elsewhere is still so, and _numbers knows which numbers programs are compiled for.
 """
 
 from __future__ import annotations
@@ -17,26 +17,10 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
-import numpy as np
-
-from . import (
-    _arguments,
-    _captured,
-    _forms,
-    _native,
-    _numbers,
-    _parts,
-    _random,
-    _reasons,
-    _results,
-    _sharing,
-    _tree,
-    _unknown,
-)
+from . import _arguments, _forms, _native, _numbers, _reasons, _results, _tracer
 from ._arguments import Call
 from ._array import Array
-from ._errors import Error, UserError, UserTypeError, UserValueError, fail
-from ._numpy import while_tracing
+from ._errors import UserError, UserTypeError, UserValueError, fail
 
 __all__ = ["CacheInfo", "Jitted", "jit"]
 
@@ -63,14 +47,6 @@ class Options(NamedTuple):
     max_programs: int
 
 
-class Traced(NamedTuple):
-    graph: _native.Graph
-    written: list[tuple[int, _parts.Part]]
-    plan: _results.Plan
-    captured: _captured.Captured
-    known: _numbers.Known
-
-
 class JitCore:
     """The Python side of one jitted function."""
 
@@ -83,15 +59,12 @@ class JitCore:
             function, self.name, options.static_argnums, options.static_argnames
         )
         self.forms = _forms.Forms(options.max_programs)
-        self._home = _home_of(function)
-        self._is_ours = (self._home or "").partition(".")[0] == "tokamak"  # captures nothing that changes
-        self.arguments.takes_text = not self._is_ours
+        home = _home_of(function)
         self._tables: dict[Any, Any] = {}
         self._compiling: dict[Any, threading.RLock] = {}
         self._lock = threading.Lock()
         self._history = _reasons.History(self.name)
-        self._numbers = _numbers.Numbers(self.name)
-        self._takes_lists = False  # whether it calls NumPy's functions with lists of Arrays
+        self._tracer = _tracer.Tracer(function, self.name, self.arguments, home)
         self._misses = 0
         _cores.add(self)
 
@@ -108,7 +81,7 @@ class JitCore:
         as_arrays = any(type(leaf) is Array for leaf in call.leaves)
         table = self._table_for(call)
         result = table.call(call.leaves, as_arrays)
-        if result is NotImplemented and _native.is_tracing() and self._reached(call).is_traced:
+        if result is NotImplemented and _native.is_tracing() and self._tracer.reached(call).is_traced:
             return self.function(*args, **kwargs)  # inside the function whose values it captures
         if result is NotImplemented:
             result = self._compile_until(table, call, lambda: table.call(call.leaves, as_arrays))
@@ -206,13 +179,13 @@ class JitCore:
         names = self.arguments.leaf_names(call)
         done = False
         while not done:
-            known = self._numbers.known(names, call.leaves)
+            known = self._tracer.numbers.known(names, call.leaves)
             key = (id(table), leaf_key, known.key)
             with self._lock:
                 turn = self._compiling.setdefault(key, threading.RLock())
             try:
                 with turn:
-                    if self._numbers.known(names, call.leaves).positions != known.positions:
+                    if self._tracer.numbers.known(names, call.leaves).positions != known.positions:
                         continue
                     done = True
                     if table.explanation(call.leaves) is None:
@@ -220,8 +193,7 @@ class JitCore:
                     else:
                         table.hits -= 1
             except _numbers.NumbersNeeded as needed:
-                self._numbers.need(needed.uses, names, call.leaves)
-                self._takes_lists = self._takes_lists or needed.lists
+                self._tracer.give(needed, names, call.leaves)
                 done = False
             finally:
                 with self._lock:
@@ -229,7 +201,7 @@ class JitCore:
 
     def _trace_and_compile(self, table: Any, call: Call, leaf_key: Any, names: list[str]) -> None:
         donated = self.arguments.donated_leaves(call, set(self.options.donate_argnums))
-        traced = self._trace_knowing(call, names)
+        traced = self._tracer.trace(call, names)
         self._misses += 1
         self._tell_why(call, leaf_key, names, traced)
         hot = self.hot_table if call.hot and table is not self.hot_table else None
@@ -250,135 +222,17 @@ class JitCore:
             traced.known.positions,
         )
 
-    def _tell_why(self, call: Call, leaf_key: Any, names: list[str], traced: Traced) -> None:
+    def _tell_why(self, call: Call, leaf_key: Any, names: list[str], traced: _tracer.Traced) -> None:
         """Notes why a program is compiled; attributes that turn out to change become arguments."""
         statics = self.arguments.static_values(call)
         key = (self.arguments.key(call), leaf_key, traced.known.key)
         changed = self._history.add(
             _reasons.record(key, names, call.leaves, statics, traced.known.values, traced.captured),
             ", ".join(map(_reasons.type_text, call.leaves)),
-            self._numbers.compiled_for(traced.known),
+            self._tracer.numbers.compiled_for(traced.known),
         )
         for name in changed:
             self.arguments.note_change(name, dict(statics).get(name))
-
-    # -- Tracing
-
-    def _trace_knowing(self, call: Call, names: list[str]) -> Traced:
-        """Traces the function with the numbers that it is known to need. Raises NumbersNeeded when there are more."""
-        try:
-            return self._trace_settled(call, names, self._numbers.known(names, call.leaves))
-        except _numbers.NumbersNeeded:
-            raise
-        except Exception:
-            unknown = self._numbers.unknown(names, call.leaves)
-            if not unknown:
-                raise
-        return self._trace_finding(call, names, unknown)
-
-    def _trace_finding(self, call: Call, names: list[str], unknown: list[str]) -> Traced:
-        """Traces a function that has failed with numbers that are only computed with. Where it works with numbers that are known
-        (it may have asked for their types), those that it needs are found by leaving out one after the other."""
-        needed: dict[str, Any] = dict.fromkeys(unknown)
-        traced = self._trace_settled(call, names, self._numbers.known(names, call.leaves, needed))
-        for name in unknown if len(unknown) <= _MOST_ATTEMPTS else ():
-            fewer = {other: None for other in needed if other != name}
-            try:
-                traced = self._trace_settled(call, names, self._numbers.known(names, call.leaves, fewer))
-            except Exception:
-                continue
-            needed = fewer
-        self._numbers.need(needed, names, call.leaves)
-        return traced
-
-    def _trace_settled(self, call: Call, names: list[str], known: _numbers.Known) -> Traced:
-        """Traces the function. One that changes what it captures is traced once more: if it has filled a cache, or made something
-        at its first use, it does not do that again. With other threads there may be others who change it."""
-        changed = ""
-        for _ in range(2 if threading.active_count() == 1 else _MOST_ATTEMPTS):
-            traced = self._trace(call, names, known)
-            changed = traced.captured.changed() or ""
-            if not changed:
-                return traced
-        fail(
-            UserError,
-            f"{self.name}: it changes {_reasons.quoted(changed)}, which is not one of its arguments: that would happen only while the "
-            "function is traced, not in every call; pass it as an argument, or return the new value",
-        )
-
-    def _reached(self, call: Call) -> _captured.Captured:
-        if self._is_ours:
-            return _captured.Captured()
-        statics = self.arguments.static_values(call)
-        captured = _captured.captured_by([(self.name, self.function), *statics], self._home)
-        captured.refuse_iterators(self.name)
-        return captured
-
-    def _trace(self, call: Call, names: list[str], known: _numbers.Known) -> Traced:
-        captured = self._reached(call)
-        trace = _native.Trace(_arguments.identifier(self.name))
-        try:
-            parameters = _arguments.identifiers(names)
-            values = [trace.parameter(name, leaf) for name, leaf in zip(parameters, call.leaves, strict=True)]
-            for value, leaf in zip(values, call.leaves, strict=True):
-                if isinstance(leaf, (np.ndarray, Array)):
-                    strides = [stride // leaf.itemsize for stride in leaf.strides]
-                    _sharing.give_memory(value, strides, _parts.Parts(value.shape))
-            given = list(values)
-            for i in known.positions:
-                given[i] = call.leaves[i]
-            numbers = frozenset(
-                i for i, leaf in enumerate(call.leaves) if given[i] is values[i] and _numbers.is_number(leaf)
-            )
-            asked = _unknown.Asked(trace, values, names, numbers, self._takes_lists)
-            with _unknown.asking(asked):
-                returned, watch = self._run_asked(call, given, captured, asked)
-            plan = _results.plan(returned, watch, values)
-            written, elements = _parts.written(values)
-            graph = trace.finish(plan.arrays + elements)
-        finally:
-            trace.abandon()
-        del returned, watch, values, given  # what only they hold cannot change
-        if not self._is_ours:
-            captured.add_owners(trace.captured())
-        return Traced(graph, written, plan._replace(arrays=[]), captured, known)
-
-    def _run_asked(
-        self, call: Call, values: list[Any], captured: _captured.Captured, asked: _unknown.Asked
-    ) -> tuple[Any, _results.Watch]:
-        """Runs the function, and raises NumbersNeeded when it has asked for some, even if it made something else of the error."""
-        try:
-            result = self._run_traced(call, values, captured)
-        except Exception:
-            if not asked.needed and not asked.needs_lists:
-                raise
-        if asked.needed or asked.needs_lists:
-            raise _numbers.NumbersNeeded(asked.needed, asked.needs_lists)
-        return result
-
-    def _run_traced(
-        self, call: Call, values: list[Any], captured: _captured.Captured
-    ) -> tuple[Any, _results.Watch]:
-        leaves = iter(values)
-        statics = dict(call.statics)
-        args = [
-            statics[i] if part == _arguments.STATIC_PART else _tree.unflatten(part, leaves)
-            for i, part in enumerate(call.structure[0][1:])
-        ]
-        kwargs = _tree.unflatten(call.structure[1], leaves)
-        watch = _results.Watch(call.structure, args, kwargs)
-        kwargs.update({name: value for name, value in call.statics if isinstance(name, str)})
-        drawn = _random.states(captured.generators)
-        try:
-            with while_tracing.recording(self._takes_lists):
-                returned = self.function(*args, **kwargs)
-        except ValueError as error:
-            if isinstance(error.__cause__, Error):  # NumPy hides it: y[0] = x says "setting an array element"
-                raise error.__cause__ from None
-            raise
-        if _random.is_drawn(drawn):
-            _random.refuse(self.name, captured.generators, lambda: self.function(*args, **kwargs))
-        return returned, watch
 
 
 _cores: weakref.WeakSet[JitCore] = weakref.WeakSet()
