@@ -25,6 +25,8 @@ const char* class_of(const UserError& error) {
       return "UserMemoryError";
     case UserError::Kind::zero_division:
       return "UserZeroDivisionError";
+    case UserError::Kind::overflow:
+      return "UserOverflowError";
   }
   return "Error";
 }

@@ -33,7 +33,6 @@ class Error(Exception):
     """Base of everything Tokamak raises."""
 
     where: Where | None = None
-    argument: str = ""  # the argument that is the cause, where that is known
 
 
 class UserError(Error):

@@ -46,6 +46,7 @@ enum class Word : uint8_t {
   check_power,    ///< an integer to a negative power
   check_divisor,  ///< one of Python's numbers divided by zero
   check_empty,    ///< the largest of no elements
+  check_fits,     ///< one of Python's integers beyond the dtype it is to have
   check_bin,      ///< np.bincount: a negative number, or one without a bin
   drop,
   set,

@@ -133,6 +133,9 @@ UserError out_of_range(const Node& node, int64_t extent) {
     case Word::check_empty:
       return {"zero-size array to reduction operation which has no identity: the mask is true nowhere",
               node.where};
+    case Word::check_fits:
+      return {"a Python integer is out of bounds for the dtype of the array that it meets", node.where,
+              UserError::Kind::overflow};
     case Word::check_bin:
       return {"np.bincount: an element is negative, or not below minlength=" + std::to_string(extent),
               node.where};
