@@ -15,6 +15,7 @@ import numpy as np
 
 from . import _tree
 from ._errors import Error, Where
+from ._native import ArrayBase
 from ._reasons import warn
 
 _MOST_VALUES = 32
@@ -24,7 +25,7 @@ _TYPES = (int, float, np.generic)  # bool is an int
 
 def is_number(leaf: Any) -> bool:
     """Python's numbers and NumPy's scalars, not arrays without axes: those are written to, and change."""
-    return isinstance(leaf, _TYPES)
+    return isinstance(leaf, _TYPES) and not isinstance(leaf, ArrayBase)
 
 
 def _root(name: str) -> str:
@@ -65,7 +66,7 @@ class Numbers:
         """Notes uses; of a container of which several numbers are used already, all are taken to be."""
         for name, where in uses.items():
             self._uses.setdefault(name, where)
-            used = sum(_root(other) == _root(name) for other in self._uses)
+            used = sum(_root(other) == _root(name) for other in list(self._uses))
             if used > _SEVERAL:
                 alike = [other for other in self.unknown(names, leaves) if _root(other) == _root(name)]
                 self._uses.update(dict.fromkeys(alike, where))
