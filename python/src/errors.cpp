@@ -23,6 +23,10 @@ const char* class_of(const UserError& error) {
       return "UserIndexError";
     case UserError::Kind::memory:
       return "UserMemoryError";
+    case UserError::Kind::zero_division:
+      return "UserZeroDivisionError";
+    case UserError::Kind::overflow:
+      return "UserOverflowError";
   }
   return "Error";
 }

@@ -19,6 +19,7 @@ bool read_python_array(const PythonArray& array, PyObject* object, Leaf& leaf) {
   leaf.weak = array.weak;
   leaf.dense = memory.layout.dense;
   leaf.writeable = memory.writeable && memory.owner.use_count() == 1;  // else a view shares it
+  leaf.scalar = false;
   leaf.rank = static_cast<int>(type.rank());
   leaf.shape = type.shape.data();
   leaf.strides = memory.strides.data();
@@ -41,7 +42,9 @@ bool read_any(PyObject* object, Leaf& leaf, std::vector<nb::object>& made) {
     nb::object array = nb::steal(PyArray_FromScalar(object, nullptr));
     if (!array.is_valid()) throw nb::python_error();
     made.push_back(array);
-    return read_ndarray(reinterpret_cast<PyArrayObject*>(array.ptr()), leaf);
+    if (!read_ndarray(reinterpret_cast<PyArrayObject*>(array.ptr()), leaf)) return false;
+    leaf.scalar = true;
+    return true;
   }
   return false;
 }
@@ -51,6 +54,7 @@ LeafSpec LeafSpec::of(const Leaf& leaf, bool donated) {
                 .weak = leaf.weak,
                 .dense = leaf.dense,
                 .donated = donated,
+                .scalar = leaf.scalar,
                 .rank = leaf.rank,
                 .shape = Shape(leaf.shape, leaf.shape + leaf.rank),
                 .axes = {}};
@@ -71,6 +75,7 @@ void append_key(std::string& key, const Leaf& leaf) {
   key += static_cast<char>(leaf.dtype);
   key += static_cast<char>(leaf.weak);
   key += static_cast<char>(leaf.dense);
+  key += static_cast<char>(leaf.scalar);
   key += static_cast<char>(leaf.rank);
   key.append(reinterpret_cast<const char*>(leaf.shape), sizeof(int64_t) * static_cast<size_t>(leaf.rank));
   if (leaf.dense) return;

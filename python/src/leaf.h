@@ -18,6 +18,7 @@ struct Leaf {
   Weak weak;
   bool dense;  ///< row-major without gaps
   bool writeable;
+  bool scalar;  ///< one of NumPy's scalars, which is no array: nobody can write to it
   int rank;
   const int64_t* shape;
   const int64_t* strides;  ///< in bytes
@@ -47,6 +48,7 @@ inline bool read_ndarray(PyArrayObject* array, Leaf& leaf) {
   leaf.weak = Weak::none;
   leaf.dense = (flags & NPY_ARRAY_C_CONTIGUOUS) != 0;
   leaf.writeable = (flags & NPY_ARRAY_WRITEABLE) != 0;
+  leaf.scalar = false;
   leaf.rank = PyArray_NDIM(array);
   leaf.shape = reinterpret_cast<const int64_t*>(PyArray_DIMS(array));
   leaf.strides = reinterpret_cast<const int64_t*>(PyArray_STRIDES(array));
@@ -76,6 +78,7 @@ inline bool read_number(PyObject* object, Leaf& leaf) {
   }
   leaf.dense = true;
   leaf.writeable = false;
+  leaf.scalar = false;
   leaf.rank = 0;
   leaf.shape = leaf.strides = nullptr;
   leaf.data = &leaf.number;
@@ -93,22 +96,40 @@ inline bool read_fast(PyObject* object, Leaf& leaf) {
 /// had to be made on the way is kept in `made`. False when the object is none of these.
 bool read_any(PyObject* object, Leaf& leaf, std::vector<nb::object>& made);
 
+/// The only element of an argument without axes, so that 0.0 and -0.0 are different, and a NaN is itself.
+inline uint64_t bytes_of_number(const Leaf& leaf) {
+  uint64_t bytes = 0;
+  std::memcpy(&bytes, leaf.data, size_of(leaf.dtype));
+  return bytes;
+}
+
 /// What a program was compiled for, argument by argument.
 struct LeafSpec {
   DType dtype;
   Weak weak;
   bool dense;
   bool donated;
+  bool scalar;
+  bool known = false;  ///< a number that the program was compiled for: `value`, and no other
   int rank;
   std::vector<int64_t> shape;
   std::vector<Layout::Axis> axes;  ///< of arguments that are not dense; extents of 1 count as `zero`
+  uint64_t value = 0;              ///< the bytes of the number
 
   static LeafSpec of(const Leaf& leaf, bool donated);
+  /// Makes the value of a number part of what the program was compiled for.
+  void know(const Leaf& leaf) {
+    known = true;
+    value = bytes_of_number(leaf);
+  }
   bool matches(const Leaf& leaf) const {
-    if (leaf.dtype != dtype || leaf.rank != rank || leaf.dense != dense || leaf.weak != weak) return false;
+    if (leaf.dtype != dtype || leaf.rank != rank || leaf.dense != dense || leaf.weak != weak ||
+        leaf.scalar != scalar)
+      return false;
     for (int i = 0; i < rank; ++i) {
       if (leaf.shape[i] != shape[static_cast<size_t>(i)]) return false;
     }
+    if (known && bytes_of_number(leaf) != value) return false;
     return dense || matches_strides(leaf);
   }
   bool matches_strides(const Leaf& leaf) const;

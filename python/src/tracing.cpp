@@ -8,9 +8,12 @@
 #include "array.h"
 #include "call_table.h"
 #include "guards.h"
+#include "interp/interpreter.h"
 #include "ir/text.h"
 #include "location.h"
 #include "lookup.h"
+#include "support/cpu.h"
+#include "trace/array_impl.h"
 #include "trace/trace.h"
 
 namespace tokamak::python {
@@ -18,6 +21,9 @@ namespace {
 
 /// Below this estimated time (in nanoseconds) a program runs with the GIL held.
 constexpr double kReleaseCost = 10'000;
+
+/// Above this many elements, constants are not computed while a function is traced.
+constexpr int64_t kMostConstantElements = 1 << 18;
 
 /// The leaves of a call, read. `bad` is the position of the first that is no argument, -1 when all are.
 struct Leaves {
@@ -75,11 +81,13 @@ Layout layout_of(const Leaf& leaf) { return leaf.dense ? Layout{} : Layout::of(l
 using Written = std::pair<int, std::pair<std::vector<int64_t>, std::vector<std::pair<int, int64_t>>>>;
 
 /// Compiles the graph for these arguments and adds the program to `table`; and to `hot` under the static
-/// values, when calls of this form can take the hot path.
+/// values, when calls of this form can take the hot path. `known` are the numbers among the arguments whose
+/// values are part of the program.
 void compile_into(CallTable& table, CallTable* hot, const nb::list& objects, const Graph& graph, bool fuse,
                   bool fast_math, const std::vector<int>& donated, const std::vector<Written>& written,
                   const std::vector<int>& taken, const std::string& form, const nb::object& build,
-                  const std::vector<nb::object>& statics, const nb::object& guards) {
+                  const std::vector<nb::object>& statics, const nb::object& guards,
+                  const std::vector<size_t>& known) {
   Leaves leaves(objects);
   if (leaves.bad >= 0) throw InternalError("compiling for something that is no argument");
   std::vector<Layout> layouts;
@@ -92,6 +100,7 @@ void compile_into(CallTable& table, CallTable* hot, const nb::list& objects, con
     layouts.push_back(layout_of(leaves.items[i]));
     entry->specs.push_back(LeafSpec::of(leaves.items[i], false));
   }
+  for (const size_t i : known) entry->specs[i].know(leaves.items[i]);
   Compiled compiled = [&] {
     nb::gil_scoped_release release;
     return compile(graph, layouts, options);
@@ -123,6 +132,42 @@ void compile_into(CallTable& table, CallTable* hot, const nb::list& objects, con
   table.add(entry.release());
 }
 
+/// For every value of the graph whether `last` is computed from it.
+std::vector<bool> values_behind(const Graph& graph, Value last) {
+  std::vector<bool> behind(graph.size());
+  behind[index_of(last)] = true;
+  for (size_t i = index_of(last) + 1; i-- > 0;) {
+    if (!behind[i]) continue;
+    for (const Value input : graph.nodes()[i].inputs) behind[index_of(input)] = true;
+  }
+  return behind;
+}
+
+/// What `last` is, if it is computed from constants alone, and from not too many elements.
+std::optional<Tensor> evaluate_constant(const Graph& graph, Value last) {
+  const std::vector<bool> behind = values_behind(graph, last);
+  int64_t elements = 0;
+  for (size_t i = 0; i <= index_of(last); ++i) {
+    if (!behind[i]) continue;
+    if (graph.nodes()[i].op == Op::parameter) return std::nullopt;
+    elements += graph.nodes()[i].type.elements();
+    if (elements > kMostConstantElements) return std::nullopt;
+  }
+  std::vector<Tensor> values(index_of(last) + 1);
+  for (size_t i = 0; i <= index_of(last); ++i) {
+    if (!behind[i]) continue;
+    const Node& node = graph.nodes()[i];
+    if (const Tensor* constant = graph.constant_value(static_cast<Value>(i))) {
+      values[i] = *constant;
+      continue;
+    }
+    std::vector<Tensor> operands;
+    for (const Value input : node.inputs) operands.push_back(values[index_of(input)]);
+    values[i] = interpret_node(node, operands, current_cpu().fma);
+  }
+  return values[index_of(last)];
+}
+
 /// A recording, as Python drives it.
 class PythonTrace {
  public:
@@ -141,6 +186,29 @@ class PythonTrace {
     if (leaves.bad >= 0) throw InternalError("a parameter that is no argument");
     const Leaf& leaf = leaves.items[0];
     return make_python_array(trace_->parameter(name, leaf.type(), user_python_line()), leaf.weak);
+  }
+
+  /// The positions of the parameters that a value is computed from; None for values of other traces.
+  nb::object sources(nb::handle object) const {
+    const PythonArray* array = as_python_array(object.ptr());
+    const Recorded* recorded = array == nullptr ? nullptr : array->array.impl().recorded();
+    if (recorded == nullptr || recorded->trace != trace_) return nb::none();
+    const Graph& graph = trace_->graph();
+    const std::vector<bool> behind = values_behind(graph, recorded->value);
+    nb::list found;
+    for (size_t i = 0; i < graph.parameters().size(); ++i)
+      if (behind[index_of(graph.parameters()[i])]) found.append(i);
+    return found;
+  }
+
+  /// The elements of a value that is computed from constants alone; None for others, and where that would
+  /// take long.
+  nb::object constant_value(nb::handle object) const {
+    const PythonArray* array = as_python_array(object.ptr());
+    const Recorded* recorded = array == nullptr ? nullptr : array->array.impl().recorded();
+    if (recorded == nullptr || recorded->trace != trace_) return nb::none();
+    const std::optional<Tensor> value = evaluate_constant(trace_->graph(), recorded->value);
+    return value ? make_python_array(array_of(*value), array->weak) : nb::none();
   }
 
   Graph finish(const std::vector<nb::object>& outputs) {
@@ -204,6 +272,8 @@ void bind_tracing(nb::module_& module) {
   nb::class_<PythonTrace>(module, "Trace")
       .def(nb::init<std::string>(), nb::arg("name"))
       .def("parameter", &PythonTrace::parameter, nb::arg("name"), nb::arg("like"))
+      .def("sources", &PythonTrace::sources, nb::arg("array"))
+      .def("constant_value", &PythonTrace::constant_value, nb::arg("array"))
       .def("finish", &PythonTrace::finish, nb::arg("outputs"))
       .def("abandon", &PythonTrace::abandon)
       .def("captured", &PythonTrace::captured);
@@ -214,7 +284,8 @@ void bind_tracing(nb::module_& module) {
       .def("explanation", explanation, nb::arg("leaves"))
       .def("compile", compile_into, nb::arg("hot").none(), nb::arg("leaves"), nb::arg("graph"),
            nb::arg("fuse"), nb::arg("fast_math"), nb::arg("donated"), nb::arg("written"), nb::arg("taken"),
-           nb::arg("form"), nb::arg("build").none(), nb::arg("statics"), nb::arg("guards").none())
+           nb::arg("form"), nb::arg("build").none(), nb::arg("statics"), nb::arg("guards").none(),
+           nb::arg("known"))
       .def("clear", &CallTable::clear)
       .def("__len__", &CallTable::size)
       .def_rw("hits", &CallTable::hits)

@@ -12,9 +12,15 @@ import numpy as _np
 
 from . import _native
 
+_packages = _os.path.dirname(_os.path.dirname(_os.path.abspath(_np.__file__)))
+_python = _os.path.dirname(_os.path.abspath(_os.__file__))
+
+# Lines that are nobody's own: errors tell of those that called them.
 _native.set_library_folders(
     [_os.path.dirname(_os.path.abspath(module)) + _os.sep for module in (__file__, _np.__file__)]
     + [_os.path.dirname(_os.path.realpath(__file__)) + _os.sep]
+    + [_os.path.join(_packages, name, "") for name in ("scipy", "pandas", "sklearn", "skimage", "matplotlib")]
+    + [_os.path.join(_python, name + ".py") for name in ("copy", "functools", "random", "statistics")]
 )
 
 from . import _logging, _standard  # noqa: E402
@@ -29,6 +35,7 @@ from ._errors import (  # noqa: E402
     UserOverflowError,
     UserTypeError,
     UserValueError,
+    UserZeroDivisionError,
 )
 from ._functions import (  # noqa: E402
     erf,
@@ -89,6 +96,7 @@ __all__ = [
     "UserOverflowError",
     "UserTypeError",
     "UserValueError",
+    "UserZeroDivisionError",
     "array",
     "asarray",
     "attention",

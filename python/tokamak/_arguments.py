@@ -43,7 +43,6 @@ class Arguments:
         self._numbers: frozenset[str] = (
             frozenset()
         )  # attributes whose numbers change, and therefore are arguments
-        self._sizes: frozenset[str] = frozenset()  # attributes for which that did not work
         self._changes: Counter[str] = Counter()
         self._parameters, self._rest, self._takes_any_name = _parameter_names(function)
         self._static_names = static_argnames | {
@@ -62,19 +61,10 @@ class Arguments:
     def note_change(self, name: str, value: Any) -> None:
         """Something that was part of the program has changed: an attribute that is a number becomes an argument the second time."""
         attribute = name.rpartition(".")[2]
-        if "." in name and type(value) in (int, float) and attribute not in self._sizes:
+        if "." in name and type(value) in (int, float):
             self._changes[attribute] += 1
             if self._changes[attribute] >= 2:
                 self._numbers |= {attribute}
-
-    def take_back(self, name: str) -> bool:
-        """Makes such a number part of the program again, for good: the function needs to know it. All of them where it is not known
-        which; False when there are none."""
-        had = self._numbers
-        taken = had & {name.rpartition(".")[2]} or had
-        self._sizes |= taken
-        self._numbers = had - taken
-        return bool(had)
 
     def _take_apart(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         leaves: list[Any] = []
@@ -223,6 +213,12 @@ def _refuse(name: str, argument: str, value: Any) -> None:
         )
     if isinstance(value, (np.ndarray, np.generic)):
         _refuse_dtype(what, argument, value)
+    if is_method_of_array(value):
+        fail(
+            UserTypeError,
+            f"{what} the method {value.__name__} of an array, whose elements would be part of the program; pass the array, and "
+            "call the method inside",
+        )
     if isinstance(value, complex):
         fail(UserTypeError, f"{what} a complex number; pass its real and imaginary parts")
     if hasattr(value, "__array__") or hasattr(value, "__dlpack__"):
@@ -232,6 +228,10 @@ def _refuse(name: str, argument: str, value: Any) -> None:
         f"{what} a {type(value).__name__}, not an array or a number; pass an array, or name "
         "it in static_argnums or static_argnames if it is part of the program",
     )
+
+
+def is_method_of_array(value: Any) -> bool:
+    return callable(value) and _tree.is_array(getattr(value, "__self__", None))
 
 
 def _refuse_dtype(what: str, argument: str, value: Any) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import FunctionType
 from typing import Any
 
@@ -16,10 +16,12 @@ import numpy as np
 from . import _dtypes, _native, _ops, _sharing
 from ._errors import Unsupported, UserTypeError, UserValueError, fail, make, naming, user_line
 from ._numpy import (
+    bits,
     contractions,
     creation,
     dispatch,
     elementwise,
+    flat,
     indexing,
     masked,
     reductions,
@@ -31,14 +33,13 @@ from ._numpy import (
     writing,
 )
 from ._numpy.known import plain
-from ._unknown import STATIC, TRACED, unknown, unknown_truth
+from ._numpy.operators import OPERANDS, assign_in_place, binary, unary
+from ._unknown import STATIC, TRACED, constant_value, need_numbers, unknown, unknown_elements, unknown_truth
 
 __all__ = ["Array", "array", "constant"]
 
 CPU = "cpu"  # the only device there is
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")  # of the array API standard
-
-_OPERANDS = (bool, int, float, np.generic, np.ndarray, _native.ArrayBase, list, tuple)
 
 
 class UnsupportedAttribute(Unsupported, AttributeError):
@@ -48,77 +49,6 @@ class UnsupportedAttribute(Unsupported, AttributeError):
 def check_device(device: Any) -> None:
     if device is not None and device != CPU:
         fail(UserValueError, f"device {device!r}: there is only {CPU!r}")
-
-
-def _binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> tuple[Any, Any, Any]:
-    """An operator: as x op y, y op x and x op= y."""
-
-    def forward(self: Array, other: Any) -> Any:
-        return _operate(ufunc, python, self, other) if _is_operand(other, ufunc) else NotImplemented
-
-    def reflected(self: Array, other: Any) -> Any:
-        return _operate(ufunc, python, other, self) if _is_operand(other, ufunc) else NotImplemented
-
-    def in_place(self: Array, other: Any) -> Any:
-        if not _is_operand(other, ufunc):
-            return NotImplemented
-        return _assign_in_place(self, _operate(ufunc, python, self, other), ufunc)
-
-    return forward, reflected, in_place
-
-
-def _is_operand(value: Any, ufunc: np.ufunc) -> bool:
-    if type(value) is complex:
-        fail(
-            UserTypeError,
-            f"{ufunc.__name__}: complex numbers are not supported; compute with real and imaginary parts",
-        )
-    return isinstance(value, _OPERANDS)
-
-
-def _weak_of(value: Any) -> Any:
-    return (
-        type(value)
-        if _ops.is_number(value)
-        else value._weak
-        if isinstance(value, _native.ArrayBase)
-        else None
-    )
-
-
-def _operate(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
-    kinds = _weak_of(x), _weak_of(y)
-    if kinds[0] is None or kinds[1] is None:
-        return ufuncs.call(ufunc, x, y)
-    # Both are Python's numbers, traced or not: so is the result.
-    kind = type(python(kinds[0](1), kinds[1](1)))
-    operands = [
-        _ops.convert(_ops.as_array(value), _dtypes.INT64) if given is bool and kind is not bool else value
-        for value, given in zip((x, y), kinds, strict=True)
-    ]
-    result = ufuncs.call(ufunc, *operands)
-    return _ops.convert(result, _dtypes.default_of(kind))._with_weak(kind)
-
-
-def _assign_in_place(x: Array, result: Any, ufunc: np.ufunc) -> Any:
-    """What x op= y leaves in x: the result, in the memory of x. Numbers have no memory: they are replaced."""
-    if x._weak is not None:
-        return result
-    value = writing.fitting(x, result, ufunc.__name__, "same_kind")
-    if x.ndim == 0 and not _sharing.is_shared(x):
-        return value
-    _sharing.write(x, value, ufunc.__name__)
-    return x
-
-
-def _unary(ufunc: np.ufunc, python: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def method(self: Array) -> Any:
-        if self._weak is None:
-            return ufuncs.call(ufunc, self)
-        kind = type(python(self._weak(1)))
-        return ufuncs.call(ufunc, _ops.convert(self, _dtypes.default_of(kind)))._with_weak(kind)
-
-    return method
 
 
 class Array(_native.ArrayBase):
@@ -134,28 +64,37 @@ class Array(_native.ArrayBase):
     __hash__ = None  # type: ignore[assignment]
     __array_priority__ = 1000
 
-    __add__, __radd__, __iadd__ = _binary(np.add, operator.add)
-    __sub__, __rsub__, __isub__ = _binary(np.subtract, operator.sub)
-    __mul__, __rmul__, __imul__ = _binary(np.multiply, operator.mul)
-    __truediv__, __rtruediv__, __itruediv__ = _binary(np.true_divide, operator.truediv)
-    __floordiv__, __rfloordiv__, __ifloordiv__ = _binary(np.floor_divide, operator.floordiv)
-    __mod__, __rmod__, __imod__ = _binary(np.remainder, operator.mod)
-    __pow__, __rpow__, __ipow__ = _binary(np.power, operator.pow)
-    __and__, __rand__, __iand__ = _binary(np.bitwise_and, lambda x, y: x & y)
-    __or__, __ror__, __ior__ = _binary(np.bitwise_or, lambda x, y: x | y)
-    __xor__, __rxor__, __ixor__ = _binary(np.bitwise_xor, lambda x, y: x ^ y)
-    __lshift__, __rlshift__, __ilshift__ = _binary(np.left_shift, lambda x, y: int(x) << int(y))
-    __rshift__, __rrshift__, __irshift__ = _binary(np.right_shift, lambda x, y: int(x) >> int(y))
-    __eq__ = _binary(np.equal, operator.eq)[0]
-    __ne__ = _binary(np.not_equal, operator.ne)[0]
-    __lt__ = _binary(np.less, operator.lt)[0]
-    __le__ = _binary(np.less_equal, operator.le)[0]
-    __gt__ = _binary(np.greater, operator.gt)[0]
-    __ge__ = _binary(np.greater_equal, operator.ge)[0]
-    __neg__ = _unary(np.negative, operator.neg)
-    __pos__ = _unary(np.positive, operator.pos)
-    __abs__ = _unary(np.absolute, abs)
-    __invert__ = _unary(np.invert, lambda x: ~int(x))
+    __add__, __radd__, __iadd__ = binary(np.add, operator.add)
+    __sub__, __rsub__, __isub__ = binary(np.subtract, operator.sub)
+    __mul__, __rmul__, __imul__ = binary(np.multiply, operator.mul)
+    __truediv__, __rtruediv__, __itruediv__ = binary(np.true_divide, operator.truediv)
+    __floordiv__, __rfloordiv__, __ifloordiv__ = binary(np.floor_divide, operator.floordiv)
+    __mod__, __rmod__, __imod__ = binary(np.remainder, operator.mod)
+    __pow__, __rpow__, __ipow__ = binary(np.power, operator.pow)
+    __and__, __rand__, __iand__ = binary(np.bitwise_and, lambda x, y: x & y)
+    __or__, __ror__, __ior__ = binary(np.bitwise_or, lambda x, y: x | y)
+    __xor__, __rxor__, __ixor__ = binary(np.bitwise_xor, lambda x, y: x ^ y)
+    __lshift__, __rlshift__, __ilshift__ = binary(np.left_shift, lambda x, y: int(x) << int(y))
+    __rshift__, __rrshift__, __irshift__ = binary(np.right_shift, lambda x, y: int(x) >> int(y))
+    __eq__ = binary(np.equal, operator.eq)[0]
+    __ne__ = binary(np.not_equal, operator.ne)[0]
+    __lt__ = binary(np.less, operator.lt)[0]
+    __le__ = binary(np.less_equal, operator.le)[0]
+    __gt__ = binary(np.greater, operator.gt)[0]
+    __ge__ = binary(np.greater_equal, operator.ge)[0]
+    __neg__ = unary(np.negative, operator.neg)
+    __pos__ = unary(np.positive, operator.pos)
+    __abs__ = unary(np.absolute, abs)
+    __invert__ = unary(np.invert, lambda x: ~int(x))
+
+    @property
+    def __class__(self) -> Any:
+        """A number that is traced is what it will be: isinstance(n, int) holds for it."""
+        return self._weak or Array
+
+    @__class__.setter
+    def __class__(self, value: Any) -> None:
+        fail(UserTypeError, "the class of an Array cannot be changed")
 
     def __divmod__(self, other: Any) -> Any:
         return (self // other, self % other)
@@ -164,15 +103,15 @@ class Array(_native.ArrayBase):
         return (other // self, other % self)
 
     def __matmul__(self, other: Any) -> Any:
-        return contractions.matmul(self, other) if isinstance(other, _OPERANDS) else NotImplemented
+        return contractions.matmul(self, other) if isinstance(other, OPERANDS) else NotImplemented
 
     def __rmatmul__(self, other: Any) -> Any:
-        return contractions.matmul(other, self) if isinstance(other, _OPERANDS) else NotImplemented
+        return contractions.matmul(other, self) if isinstance(other, OPERANDS) else NotImplemented
 
     def __imatmul__(self, other: Any) -> Any:
-        if not isinstance(other, _OPERANDS):
+        if not isinstance(other, OPERANDS):
             return NotImplemented
-        return _assign_in_place(self, contractions.matmul(self, other), np.matmul)
+        return assign_in_place(self, contractions.matmul(self, other), np.matmul)
 
     # -- NumPy's protocols
 
@@ -184,7 +123,7 @@ class Array(_native.ArrayBase):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if self._traced:
-            unknown(self, "np.asarray", "keep to NumPy functions, which are recorded; " + STATIC)
+            unknown_elements(self)
         view = self._view(False)
         if dtype is not None and np.dtype(dtype) != view.dtype:
             if copy is False:
@@ -228,14 +167,18 @@ class Array(_native.ArrayBase):
     # -- Values
 
     def _value(self, what: str, remedy: str) -> Any:
-        if self._traced:
+        if not self._traced:
+            return self._view(False)
+        known = constant_value(self)
+        if known is None:
             unknown(self, what, remedy)
-        return self._view(False)
+        return known._view(False)
 
     def __bool__(self) -> bool:
-        if self._traced:
+        known = constant_value(self) if self._traced else self
+        if known is None:
             unknown_truth(self)
-        return bool(self._view(False))
+        return bool(known._view(False))
 
     def __int__(self) -> int:
         return int(self._value("int()", "use astype(int); or " + STATIC))
@@ -252,7 +195,12 @@ class Array(_native.ArrayBase):
         )
 
     def __round__(self, digits: int | None = None) -> Any:
-        return elementwise.round_(self, digits or 0)
+        if self._weak is None:
+            return elementwise.round_(self, digits or 0)
+        if digits is not None:  # of the decimal digits that Python would show
+            return round(self._weak(self._value("round()", STATIC)), digits)
+        whole = ufuncs.call(np.rint, self) if self._weak is float else self
+        return _ops.convert(whole, _dtypes.INT64)._with_weak(int)
 
     def item(self, *args: Any) -> Any:
         return self._value("item()", STATIC).item(*args)
@@ -292,6 +240,7 @@ class Array(_native.ArrayBase):
 
     def __repr__(self) -> str:
         if self._traced:
+            need_numbers(self)
             return f"{TRACED}{self._type_text}>"
         text = np.array2string(self._view(False), separator=", ", prefix="Array(")
         return f"Array({text}, dtype={self.dtype})"
@@ -340,12 +289,21 @@ class Array(_native.ArrayBase):
         return self
 
     @property
-    def flat(self) -> Iterator[Any]:
-        return iter(shapes.ravel(self))
+    def flat(self) -> Any:
+        return flat.Flat(self)
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        flat.Flat(self)[...] = value
+
+    def view(self, dtype: Any = None, type: Any = None) -> Array:
+        return bits.view(self, dtype, type)
 
     @property
     def strides(self) -> tuple[int, ...]:
-        return tuple(self._value("strides", "values have no memory yet").strides)
+        if self._traced:
+            unknown(self, "strides", "values have no memory yet")
+        return tuple(self._view(False).strides)
 
     @property
     def device(self) -> str:

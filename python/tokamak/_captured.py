@@ -414,4 +414,5 @@ _KINDS: dict[type, Callable[[_Walk, Any, str], None]] = {
     functools.partialmethod: _visit_wrapper("func"),
     type(functools.lru_cache(id)): _visit_wrapper("__wrapped__"),
     _native.JitCallable: _visit_wrapper("__wrapped__"),
+    np.vectorize: _visit_wrapper("pyfunc"),
 }

@@ -23,6 +23,7 @@ __all__ = [
     "UserOverflowError",
     "UserTypeError",
     "UserValueError",
+    "UserZeroDivisionError",
 ]
 
 Where = tuple[str, int, str]
@@ -32,7 +33,6 @@ class Error(Exception):
     """Base of everything Tokamak raises."""
 
     where: Where | None = None
-    argument: str = ""  # the argument that is the cause, where that is known
 
 
 class UserError(Error):
@@ -56,6 +56,10 @@ class UserIndexError(UserError, IndexError):
 
 
 class UserMemoryError(UserError, MemoryError):
+    pass
+
+
+class UserZeroDivisionError(UserError, ZeroDivisionError):
     pass
 
 

@@ -2,8 +2,8 @@
 
 The object that `jit` returns is `_native.JitCallable`. It serves calls whose arguments it has seen by itself; this
 module does the rest: it traces the function the first time, and keeps one table of programs for every structure of arguments
-and every set of static values. _arguments takes calls apart, _results puts results together, _captured sees to it that what
-programs took from elsewhere is still so.
+and every set of static values. _arguments takes calls apart, _tracer traces, _results puts results together, _captured sees to it
+that what programs took from elsewhere is still so, and _numbers knows which numbers programs are compiled for.
 """
 
 from __future__ import annotations
@@ -17,25 +17,10 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
-import numpy as np
-
-from . import (
-    _arguments,
-    _captured,
-    _forms,
-    _native,
-    _parts,
-    _random,
-    _reasons,
-    _results,
-    _sharing,
-    _tree,
-    _unknown,
-)
+from . import _arguments, _forms, _native, _numbers, _reasons, _results, _tracer
 from ._arguments import Call
 from ._array import Array
-from ._errors import Error, UserError, UserTypeError, UserValueError, fail
-from ._numpy import while_tracing
+from ._errors import UserError, UserTypeError, UserValueError, fail
 
 __all__ = ["CacheInfo", "Jitted", "jit"]
 
@@ -62,13 +47,6 @@ class Options(NamedTuple):
     max_programs: int
 
 
-class Traced(NamedTuple):
-    graph: _native.Graph
-    written: list[tuple[int, _parts.Part]]
-    plan: _results.Plan
-    captured: _captured.Captured
-
-
 class JitCore:
     """The Python side of one jitted function."""
 
@@ -81,13 +59,12 @@ class JitCore:
             function, self.name, options.static_argnums, options.static_argnames
         )
         self.forms = _forms.Forms(options.max_programs)
-        self._home = _home_of(function)
-        self._is_ours = (self._home or "").partition(".")[0] == "tokamak"  # captures nothing that changes
-        self.arguments.takes_text = not self._is_ours
+        home = _home_of(function)
         self._tables: dict[Any, Any] = {}
         self._compiling: dict[Any, threading.RLock] = {}
         self._lock = threading.Lock()
         self._history = _reasons.History(self.name)
+        self._tracer = _tracer.Tracer(function, self.name, self.arguments, home)
         self._misses = 0
         _cores.add(self)
 
@@ -104,15 +81,10 @@ class JitCore:
         as_arrays = any(type(leaf) is Array for leaf in call.leaves)
         table = self._table_for(call)
         result = table.call(call.leaves, as_arrays)
-        if result is NotImplemented and _native.is_tracing() and self._reached(call).is_traced:
+        if result is NotImplemented and _native.is_tracing() and self._tracer.reached(call).is_traced:
             return self.function(*args, **kwargs)  # inside the function whose values it captures
         if result is NotImplemented:
-            try:
-                result = self._compile_until(table, call, lambda: table.call(call.leaves, as_arrays))
-            except UserTypeError as error:
-                if self.arguments.take_back(getattr(error, "argument", "")):
-                    return self(*args, **kwargs)
-                raise
+            result = self._compile_until(table, call, lambda: table.call(call.leaves, as_arrays))
         self.forms.remember(call, table)
         if type(result) is _results.Changed:
             return result.apply(args, kwargs)
@@ -201,34 +173,37 @@ class JitCore:
         fail(UserError, f"{self.name}: what it captures changes all the time; pass it as an argument")
 
     def _compile(self, table: Any, call: Call) -> None:
-        """Adds the program for this call to the table. One thread compiles; others that want the same wait for it."""
+        """Adds the program for this call to the table. One thread compiles; others that want the same wait for it. Starts again
+        when it turns out that numbers have to be known: then it may be for others to wait."""
         leaf_key = self.arguments.leaf_key(call)
-        key = (id(table), leaf_key)
-        with self._lock:
-            turn = self._compiling.setdefault(key, threading.RLock())
-        try:
-            with turn:
-                if table.explanation(call.leaves) is None:
-                    self._trace_and_compile(table, call, leaf_key)
-                else:
-                    table.hits -= 1
-        finally:
-            with self._lock:
-                self._compiling.pop(key, None)
-
-    def _trace_and_compile(self, table: Any, call: Call, leaf_key: Any) -> None:
         names = self.arguments.leaf_names(call)
+        done = False
+        while not done:
+            known = self._tracer.numbers.known(names, call.leaves)
+            key = (id(table), leaf_key, known.key)
+            with self._lock:
+                turn = self._compiling.setdefault(key, threading.RLock())
+            try:
+                with turn:
+                    if self._tracer.numbers.known(names, call.leaves).positions != known.positions:
+                        continue
+                    done = True
+                    if table.explanation(call.leaves) is None:
+                        self._trace_and_compile(table, call, leaf_key, names)
+                    else:
+                        table.hits -= 1
+            except _numbers.NumbersNeeded as needed:
+                self._tracer.give(needed, names, call.leaves)
+                done = False
+            finally:
+                with self._lock:
+                    self._compiling.pop(key, None)
+
+    def _trace_and_compile(self, table: Any, call: Call, leaf_key: Any, names: list[str]) -> None:
         donated = self.arguments.donated_leaves(call, set(self.options.donate_argnums))
-        statics = self.arguments.static_values(call)
+        traced = self._tracer.trace(call, names)
         self._misses += 1
-        traced = self._trace_settled(call, names)
-        key = (self.arguments.key(call), leaf_key)
-        changed = self._history.add(
-            _reasons.record(key, names, call.leaves, statics, traced.captured),
-            ", ".join(map(_reasons.type_text, call.leaves)),
-        )
-        for name in changed:
-            self.arguments.note_change(name, dict(statics).get(name))
+        self._tell_why(call, leaf_key, names, traced)
         hot = self.hot_table if call.hot and table is not self.hot_table else None
         guards = traced.captured.guards if traced.captured.names else None
         table.compile(
@@ -244,77 +219,20 @@ class JitCore:
             traced.plan.build,
             [value for _, value in call.statics],
             guards,
+            traced.known.positions,
         )
 
-    # -- Tracing
-
-    def _trace_settled(self, call: Call, names: list[str]) -> Traced:
-        """Traces the function. One that changes what it captures is traced once more: if it has filled a cache, or made something
-        at its first use, it does not do that again. With other threads there may be others who change it."""
-        changed = ""
-        for _ in range(2 if threading.active_count() == 1 else _MOST_ATTEMPTS):
-            traced = self._trace(call, names)
-            changed = traced.captured.changed() or ""
-            if not changed:
-                return traced
-        fail(
-            UserError,
-            f"{self.name}: it changes {_reasons.quoted(changed)}, which is not one of its arguments: that would happen only while the "
-            "function is traced, not in every call; pass it as an argument, or return the new value",
-        )
-
-    def _reached(self, call: Call) -> _captured.Captured:
-        if self._is_ours:
-            return _captured.Captured()
+    def _tell_why(self, call: Call, leaf_key: Any, names: list[str], traced: _tracer.Traced) -> None:
+        """Notes why a program is compiled; attributes that turn out to change become arguments."""
         statics = self.arguments.static_values(call)
-        captured = _captured.captured_by([(self.name, self.function), *statics], self._home)
-        captured.refuse_iterators(self.name)
-        return captured
-
-    def _trace(self, call: Call, names: list[str]) -> Traced:
-        captured = self._reached(call)
-        trace = _native.Trace(_arguments.identifier(self.name))
-        try:
-            parameters = _arguments.identifiers(names)
-            values = [trace.parameter(name, leaf) for name, leaf in zip(parameters, call.leaves, strict=True)]
-            for value, leaf in zip(values, call.leaves, strict=True):
-                if isinstance(leaf, (np.ndarray, Array)):
-                    strides = [stride // leaf.itemsize for stride in leaf.strides]
-                    _sharing.give_memory(value, strides, _parts.Parts(value.shape))
-            with _unknown.naming_arguments(values, names):
-                returned, watch = self._run_traced(call, values, captured)
-            plan = _results.plan(returned, watch, values)
-            written, elements = _parts.written(values)
-            graph = trace.finish(plan.arrays + elements)
-        finally:
-            trace.abandon()
-        del returned, watch, values  # what only they hold cannot change
-        if not self._is_ours:
-            captured.add_owners(trace.captured())
-        return Traced(graph, written, plan._replace(arrays=[]), captured)
-
-    def _run_traced(
-        self, call: Call, values: list[Any], captured: _captured.Captured
-    ) -> tuple[Any, _results.Watch]:
-        leaves = iter(values)
-        statics = dict(call.statics)
-        args = [
-            statics[i] if part == _arguments.STATIC_PART else _tree.unflatten(part, leaves)
-            for i, part in enumerate(call.structure[0][1:])
-        ]
-        kwargs = _tree.unflatten(call.structure[1], leaves)
-        watch = _results.Watch(call.structure, args, kwargs)
-        kwargs.update({name: value for name, value in call.statics if isinstance(name, str)})
-        drawn = _random.states(captured.generators)
-        try:
-            with while_tracing.recording():
-                returned = self.function(*args, **kwargs)
-        except ValueError as error:
-            if isinstance(error.__cause__, Error):  # NumPy hides it: y[0] = x says "setting an array element"
-                raise error.__cause__ from None
-            raise
-        _random.check_unchanged(self.name, drawn)
-        return returned, watch
+        key = (self.arguments.key(call), leaf_key, traced.known.key)
+        changed = self._history.add(
+            _reasons.record(key, names, call.leaves, statics, traced.known.values, traced.captured),
+            ", ".join(map(_reasons.type_text, call.leaves)),
+            self._tracer.numbers.compiled_for(traced.known),
+        )
+        for name in changed:
+            self.arguments.note_change(name, dict(statics).get(name))
 
 
 _cores: weakref.WeakSet[JitCore] = weakref.WeakSet()
@@ -350,7 +268,7 @@ def _jit_again(function: Callable[..., Any], options: Options) -> Any:
     return jit(function, **options._asdict())
 
 
-def _numbers(name: str, given: Any) -> tuple[int, ...]:
+def _positions(name: str, given: Any) -> tuple[int, ...]:
     numbers = (given,) if isinstance(given, int) else tuple(given)
     if any(not isinstance(i, int) or i < 0 for i in numbers):
         fail(UserValueError, f"jit: {name} takes positions that are not negative, not {given!r}")
@@ -406,8 +324,8 @@ def jit(
 
     The function is traced once for every combination of dtypes, shapes, layouts and static values of its
     arguments. Arguments are arrays, numbers, and tuples, lists, dicts, dataclasses and objects of them; numbers adopt the
-    dtype of the arrays they meet, as in NumPy, and other values of them need no new program. Text, functions, types and the
-    like are part of the program. What the function reads from elsewhere is looked at in every call: where it has changed,
+    dtype of the arrays they meet, as in NumPy, and other values of them need no new program, unless the function needs to
+    know them: as a size, a number of turns, a condition. Text, functions, types and the like are part of the program. What the function reads from elsewhere is looked at in every call: where it has changed,
     the function is traced anew.
 
     fuse=False makes one kernel of every operation; fast_math=True lets a*b+c be rounded once;
@@ -437,8 +355,8 @@ def jit(
     options = Options(
         fuse,
         fast_math,
-        _numbers("donate_argnums", donate_argnums),
-        _numbers("static_argnums", static_argnums),
+        _positions("donate_argnums", donate_argnums),
+        _positions("static_argnums", static_argnums),
         frozenset(names),
         max_programs,
     )

@@ -95,7 +95,18 @@ def strong(x: Array, dtype: np.dtype[Any]) -> Array:
         return x._with_weak(None)
     if dtype.kind == "b":
         return apply("ne", x, constant(0, x.dtype))
+    if x._weak is int and x._traced and dtype.kind in "iu":
+        x = _fitting(x._with_weak(None), dtype)
     return apply("convert", x, dtype=dtype)
+
+
+def _fitting(number: Array, dtype: np.dtype[Any]) -> Array:
+    """One of Python's integers, which is an error when the program runs if the dtype cannot hold it."""
+    limits = np.iinfo(dtype)
+    fits = apply("ge", number, constant(limits.min, number.dtype))
+    if limits.max < np.iinfo(number.dtype).max:
+        fits = apply("bit_and", fits, apply("le", number, constant(limits.max, number.dtype)))
+    return checked(number, fits, "check_fits")
 
 
 # The primitives that NumPy has views for: inside a function that shares memory, the result knows what it is a view of.
@@ -232,6 +243,12 @@ def _with_run(x: Array, new: Array, axis: int, start: int, end: int) -> Array:
         return [apply("slice", x, starts=starts, limits=limits, steps=[1] * x.ndim)] if first < last else []
 
     return apply("concatenate", *part(0, start), new, *part(end, x.shape[axis]), axis=axis)
+
+
+def checked(result: Array, holds: Array, check: str) -> Array:
+    """The result, if a condition without axes holds; otherwise the program raises what the check is about."""
+    outside = select(holds, constant(0, _dtypes.INT64), constant(1, _dtypes.INT64))
+    return apply("gather", reshape(result, [1, *result.shape]), outside, axis=0, mode=check)
 
 
 def against_diagonal(op: str, shape: Sequence[int], k: int) -> Array:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pickle
 import sys
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NoReturn
 
-from ._errors import Unsupported, fail
+from ._errors import Unsupported, Where, make, user_line
 
 State = list[tuple[Any, Any]]  # generators, and the state of each
 
@@ -28,12 +29,44 @@ def states(found: list[Any]) -> State:
     return [(one, _state_of(one)) for one in generators]
 
 
-def check_unchanged(name: str, before: State) -> None:
-    if any(_state_of(generator) != state for generator, state in before):
-        fail(
-            Unsupported,
-            f"{name}: random numbers inside a jitted function are not supported: {ADVICE}",
-        )
+def is_drawn(before: State) -> bool:
+    return any(_state_of(generator) != state for generator, state in before)
+
+
+def refuse(name: str, generators: list[Any], run: Callable[[], Any]) -> NoReturn:
+    """`run` does again what drew numbers, so that the line is found."""
+    message = f"{name}: random numbers inside a jitted function are not supported: {ADVICE}"
+    raise make(Unsupported, message, _line_that_draws(generators, run) or user_line())
+
+
+def _line_that_draws(generators: list[Any], run: Callable[[], Any]) -> Where | None:
+    """Runs the function line by line, and looks at the generators after each."""
+    state = states(generators)
+    last: Where | None = None
+    found: Where | None = None
+
+    def each_line(frame: Any, event: str, argument: Any) -> Any:
+        nonlocal found, last
+        if found is None and is_drawn(state):
+            found = last
+        code = frame.f_code
+        last = (code.co_filename, frame.f_lineno, code.co_name)
+        return each_line
+
+    def each_call(frame: Any, event: str, argument: Any) -> Any:
+        where = user_line()
+        is_users = where is not None and where[0] == frame.f_code.co_filename
+        return each_line(frame, event, argument) if is_users else None
+
+    before = sys.gettrace()
+    sys.settrace(each_call)
+    try:
+        run()
+    except Exception:
+        return found
+    finally:
+        sys.settrace(before)
+    return found
 
 
 def _state_of(generator: Any) -> Any:

@@ -18,6 +18,7 @@ from ._native import ArrayBase
 _MOST_RECORDS = 256
 _MOST_BYTES = 1 << 20
 _PATIENCE = 8
+_OTHER = "other arguments"
 
 
 class Record(NamedTuple):
@@ -26,16 +27,23 @@ class Record(NamedTuple):
     key: Any  # of the structure, the static values and the types of the leaves
     leaves: dict[str, tuple[str, tuple[int, ...]]]  # name -> dtype and shape
     statics: dict[str, str]
+    numbers: dict[str, str]  # arguments whose values are part of the program
     captured: Captured | None
 
 
 def record(
-    key: Any, names: list[str], leaves: list[Any], statics: list[Any], captured: Captured | None
+    key: Any,
+    names: list[str],
+    leaves: list[Any],
+    statics: list[Any],
+    numbers: list[Any],
+    captured: Captured | None,
 ) -> Record:
     return Record(
         key,
         {name: _type_of(leaf) for name, leaf in zip(names, leaves, strict=True)},
         {name: _short(value) for name, value in statics},
+        {name: _short(value) for name, value in numbers},
         captured,
     )
 
@@ -53,7 +61,9 @@ def type_text(leaf: Any) -> str:
 
 def _short(value: Any) -> str:
     """A static value as text. That of other objects may be long, or not ready to be shown."""
-    if isinstance(value, (bool, int, float, complex, str, bytes, tuple, enum.Enum, range, slice, np.dtype)):
+    if isinstance(
+        value, (bool, int, float, complex, str, bytes, tuple, enum.Enum, range, slice, np.dtype, np.generic)
+    ):
         return reprlib.repr(value)
     return getattr(value, "__name__", None) or f"a {type(value).__name__}"
 
@@ -67,9 +77,11 @@ class History:
         self._records: list[Record] = []
         self._changes: Counter[str] = Counter()
 
-    def add(self, made: Record, types: str) -> list[str]:
+    def add(self, made: Record, types: str, notes: list[str]) -> list[str]:
         """Notes a program, and gives what changed that was not declared to be part of the program, where that is why."""
         reason, changed = self._compare(made)
+        if notes:
+            reason = "; ".join([reason, *notes] if not reason.startswith(_OTHER) else notes)
         self.reasons.append(reason)
         self._forget_large()
         self._records.append(made)
@@ -79,7 +91,7 @@ class History:
         for name in changed:
             self._changes[name] += 1
             if self._changes[name] == _PATIENCE:
-                _warn(
+                warn(
                     f"{self.name} was compiled anew {_PATIENCE} times because {name} changed; pass what changes often as an "
                     "argument"
                 )
@@ -108,13 +120,13 @@ class History:
             for name in made.leaves:
                 if "." in name and any(name in other.statics for other in self._records):
                     return f"{name} changes from call to call: it is an argument now", []
-            return f"other arguments: {', '.join([*made.leaves, *made.statics])}", []
+            return f"{_OTHER}: {', '.join([*made.leaves, *made.statics])}", []
         nearest = min(differences, key=len)
         attributes = [name for name, text in nearest if text.startswith("static") and "." in name]
         return ", ".join(text for _, text in nearest), attributes
 
 
-def _warn(message: str) -> None:
+def warn(message: str) -> None:
     where = user_line()
     if where is None:
         warnings.warn(message, RuntimeWarning, stacklevel=2)
@@ -127,7 +139,11 @@ def quoted(name: str) -> str:
 
 
 def _is_like(old: Record, new: Record) -> bool:
-    return old.leaves.keys() == new.leaves.keys() and old.statics.keys() == new.statics.keys()
+    return (
+        old.leaves.keys() == new.leaves.keys()
+        and old.statics.keys() == new.statics.keys()
+        and old.numbers.keys() == new.numbers.keys()
+    )
 
 
 def _differences(old: Record, new: Record) -> list[tuple[str, str]]:
@@ -141,6 +157,9 @@ def _differences(old: Record, new: Record) -> list[tuple[str, str]]:
     for name, text in new.statics.items():
         if text != old.statics[name]:
             found.append((name, f"static {name}: {old.statics[name]} -> {text}"))
+    for name, text in new.numbers.items():
+        if text != old.numbers[name]:
+            found.append((name, f"number {name}: {old.numbers[name]} -> {text}"))
     return found or _hidden_difference(old, new)
 
 

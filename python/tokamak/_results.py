@@ -60,7 +60,7 @@ def plan(returned: Any, watch: Watch, arguments: list[Array]) -> Plan:
     after: list[Any] = []  # for every leaf: what makes it of its result; () for the value of a constant
     for i, leaf in enumerate(leaves):
         if isinstance(leaf, masked.Masked):
-            masked.refuse("returning x[mask]")
+            masked.refuse_returning(leaf)
         if not isinstance(leaf, (Array, np.ndarray, np.generic)):
             _check_constant(leaf)
             after.append(functools.partial(_constant, leaf))
@@ -234,6 +234,11 @@ def _set(container: Any, change: Change, value: Any) -> None:
         container[change.key] = value
 
 
+def _order_after(before: dict[Any, Any], now: dict[Any, Any]) -> list[Any]:
+    """The keys of a dict in their order, if each was set at most once: one that is removed and set again comes last."""
+    return [key for key in before if key in now] + [key for key in now if key not in before]
+
+
 class Watch:
     """The containers that were made for a trace, and what they held before the function ran."""
 
@@ -279,6 +284,10 @@ class Watch:
                     a is not b for a, b in zip(container, before, strict=True)
                 ):
                     found.append((Change(path, "items", None), list(container)))
+                continue
+            if isinstance(container, dict) and list(container) != _order_after(before, container):
+                found += [(Change(path, "removed item", key), None) for key in before]
+                found += [(Change(path, "item", key), value) for key, value in container.items()]
                 continue
             kind = "item" if isinstance(container, dict) else "attribute"
             now = container if kind == "item" else _tree.attributes_of(container)

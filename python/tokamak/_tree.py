@@ -67,6 +67,8 @@ def key_of(value: Any) -> Any:
         return type(value), value.hex()
     if isinstance(value, complex):
         return type(value), value.real.hex(), value.imag.hex()
+    if isinstance(value, np.generic):
+        return type(value), value.tobytes()
     if isinstance(value, tuple):
         return type(value), tuple(key_of(one) for one in value)
     return type(value), value
@@ -154,10 +156,10 @@ def _flatten_other(value: Any, kind: type, leaves: list[Any]) -> Any:
         parts = [flatten(part, leaves) for part in (value.func, list(value.args), dict(value.keywords))]
         return ("partial", *parts)
     if dataclasses.is_dataclass(value) and not is_array(value):
-        return flatten_instance(value, leaves, numbers=(float,))
+        return flatten_instance(value, leaves, numbers=(bool, int, float))
     if is_plain_object(value) and not is_array(value):
         return flatten_instance(value, leaves)
-    if callable(value) and hasattr(value, "__name__"):
+    if callable(value) and hasattr(value, "__name__") and not is_array(getattr(value, "__self__", None)):
         return ("value", Identity(value))
     leaves.append(value)
     return LEAF

@@ -9,39 +9,50 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from ._errors import UserTypeError, make, user_line
-
+from . import _native, _random
+from ._errors import UserTypeError, Where, fail, unsupported, user_line
 
 TRACED = "<traced "  # begins the text of values that are not known
 
 
+@dataclass
+class Asked:
+    """A function that is being traced, and what it asked for that it can be given if tracing starts again."""
+
+    trace: _native.Trace
+    arguments: list[Any]
+    names: list[str]
+    numbers: frozenset[int]  # positions of arguments that are numbers, whose values can be told
+    takes_lists: bool  # whether NumPy's functions take lists of Arrays
+    needed: dict[str, Where | None] = field(default_factory=dict)
+    needs_lists: bool = False
+
+
 class _Tracing(threading.local):
-    """The arguments of the function that this thread traces: id of the Array -> name."""
+    """The functions that this thread traces, the innermost last."""
 
     def __init__(self) -> None:
-        self.names: dict[int, str] = {}
+        self.functions: list[Asked] = []
 
 
 _tracing = _Tracing()
 
 
 @contextmanager
-def naming_arguments(arguments: list[Any], names: list[str]) -> Iterator[None]:
-    before = _tracing.names
-    _tracing.names = {id(argument): name for argument, name in zip(arguments, names, strict=True)}
+def asking(asked: Asked) -> Iterator[None]:
+    _tracing.functions.append(asked)
     try:
         yield
     finally:
-        _tracing.names = before
+        _tracing.functions.pop()
 
 
-_MAKE_STATIC = "make the argument it comes from static (static_argnums)"
-_BRANCH = (
-    f"use np.where(condition, a, b), np.logical_and, np.logical_or and np.logical_not, or {_MAKE_STATIC}"
-)
-STATIC = f"{_MAKE_STATIC}, or do this outside the jitted function"
+_ELSEWHERE = "compute it outside the jitted function and pass it as a number, or as a static argument"
+_BRANCH = f"use np.where(condition, a, b), np.logical_and, np.logical_or and np.logical_not, or {_ELSEWHERE}"
+STATIC = _ELSEWHERE
 
 #: What the part of a line that asks for the truth of a traced value begins with, what that is called, and what to do
 _CALLS = [
@@ -66,20 +77,99 @@ _STATEMENTS = [
 
 
 def unknown(x: Any, what: str, remedy: str) -> NoReturn:
-    name = _tracing.names.get(id(x), "")
-    if name.isidentifier() and x._weak is not None:
-        remedy = remedy.replace(_MAKE_STATIC, f"make the argument {name} static (static_argnames={name!r})")
-    error = make(
+    need_numbers(x)
+    whose = ""
+    if name := _argument_name(x):
+        whose = f"the argument {name}, "
+        if x.size == 1:
+            remedy = remedy.replace(
+                _ELSEWHERE, f"pass {name}.item(): numbers that are needed are part of the program"
+            )
+    fail(
         UserTypeError,
-        f"{what} needs the elements of {x._type_text}, which are not known while the function is traced: {remedy}",
-        user_line(),
+        f"{what} needs the elements of {whose}{x._type_text}, which are not known while the function is traced: {remedy}",
     )
-    error.argument = name
-    raise error
+
+
+def need_numbers(x: Any) -> None:
+    """Notes which numbers a value is computed from, if it is from nothing else: tracing starts again with them (see _numbers)."""
+    for asked in reversed(_tracing.functions):
+        sources = asked.trace.sources(x)
+        if sources is None:
+            continue
+        if sources and asked.numbers.issuperset(sources):
+            where = user_line()
+            for i in sources:
+                asked.needed.setdefault(asked.names[i], where)
+            fail(UserTypeError, f"the value of {', '.join(asked.names[i] for i in sources)} is needed")
+        return
+
+
+def constant_value(x: Any) -> Any:
+    """The Array with the elements of a traced one, if it is computed from constants alone, such as np.zeros(3); None otherwise."""
+    for asked in reversed(_tracing.functions):
+        if asked.trace.sources(x) is not None:
+            return asked.trace.constant_value(x)
+    return None
+
+
+#: Functions that make ndarrays of what they are given, and what to use instead
+_INSTEAD = {
+    "as_strided": "use np.lib.stride_tricks.sliding_window_view, np.broadcast_to or slices",
+    "nditer": "use array operations, or x.flat to go through the elements",
+    "reduce": "np.stack makes one array of several; " + STATIC,
+}
+
+
+def unknown_elements(x: Any) -> NoReturn:
+    """For NumPy's own conversion to an ndarray: names the function that asks for it."""
+    from ._numpy.while_tracing import takes_lists
+
+    name = _called_function()
+    if name in getattr(sys.modules.get("numpy.random"), "__all__", ()):
+        unsupported(f"np.random.{name} inside a jitted function", _random.ADVICE)
+    remedy = _INSTEAD.get(name, "keep to NumPy functions, which are recorded; " + STATIC)
+    if takes_lists(name):
+        _need_lists(x)
+        remedy = _INSTEAD["reduce"]
+    unknown(x, f"{name}()" if name else "np.asarray", remedy)
+
+
+def _need_lists(x: Any) -> None:
+    for asked in reversed(_tracing.functions):
+        if asked.trace.sources(x) is not None and not asked.takes_lists:
+            asked.needs_lists = True
+            fail(UserTypeError, "a list of arrays is an argument")
+
+
+def _called_function() -> str:
+    """What the user's line calls, which is somewhere inside a library."""
+    from ._numpy.while_tracing import called_name
+
+    where = user_line()
+    frame = sys._getframe()
+    inside = frame
+    while frame.f_back is not None and (where is None or frame.f_code.co_filename != where[0]):
+        inside, frame = frame, frame.f_back
+    is_ours = (
+        inside.f_globals.get("__name__", "").partition(".")[0] == "tokamak"
+    )  # or compiled code, without frames
+    return called_name(frame.f_code, frame.f_lasti) or ("" if is_ours else inside.f_code.co_name)
+
+
+def _argument_name(x: Any) -> str:
+    named = [
+        name
+        for asked in reversed(_tracing.functions)
+        for argument, name in zip(asked.arguments, asked.names, strict=True)
+        if argument is x
+    ]
+    return named[0] if named else ""
 
 
 def unknown_truth(x: Any) -> NoReturn:
     """Says which construct of the user's line it is that asks."""
+    need_numbers(x)
     before, asking = _asking_source()
     for pattern, what, remedy in _CALLS:
         if re.match(pattern, asking):

@@ -99,10 +99,7 @@ int64_t resolve(const Node& node, int64_t index, int64_t extent) {
     default:
       break;
   }
-  throw UserError(std::string(name_of(node.op)) + ": index " + std::to_string(index) +
-                      " is out of range for axis " + std::to_string(node.attributes.integer(Attr::axis)) +
-                      " with extent " + std::to_string(extent),
-                  node.where, UserError::Kind::index);
+  throw rules::out_of_range(node, extent);
 }
 
 Tensor gather(const Node& node, const Tensor& operand, const Tensor& indices) {

@@ -31,7 +31,7 @@ enum class Attr : uint8_t {
   rhs_contract,  ///< ints: dot, the same of the second, pair by pair
   dtype,         ///< dtype: convert, iota
   mode,          ///< word: gather and scatter: out of range is "clamp"ed, or a run-time error with "check";
-                 ///  "drop" lets a scatter ignore it
+                 ///  "drop" lets a scatter ignore it. Other checks are of what is no index to the user.
   combine,       ///< word: scatter: "set", or the element-wise op that joins an update to what is there
   value,         ///< tensor: constant
 };
@@ -43,6 +43,11 @@ std::string_view name_of(Attr attr);
 enum class Word : uint8_t {
   clamp,
   check,
+  check_power,    ///< an integer to a negative power
+  check_divisor,  ///< one of Python's numbers divided by zero
+  check_empty,    ///< the largest of no elements
+  check_fits,     ///< one of Python's integers beyond the dtype it is to have
+  check_bin,      ///< np.bincount: a negative number, or one without a bin
   drop,
   set,
   add,
@@ -67,6 +72,8 @@ enum class Word : uint8_t {
 };
 inline constexpr size_t kWordCount = static_cast<size_t>(Word::shift_right) + 1;
 std::string_view name_of(Word word);
+/// Whether an index that is out of range is an error at run time.
+inline constexpr bool is_check(Word mode) { return mode >= Word::check && mode < Word::drop; }
 
 using Ints = std::vector<int64_t>;
 using AttrValue = std::variant<int64_t, Ints, DType, Word, Tensor>;

@@ -19,6 +19,7 @@
 //   - convert from float to integer truncates; what does not fit becomes what x86 makes of it in NumPy
 //     (the "integer indefinite" pattern narrowed), never undefined: i8, i16, u8 and u16 go through i32, u32 through i64.
 //     convert to a float rounds once. convert to bool is "not zero", true for NaN.
+//   - bitcast reads the bits of integers and of f32 and f64 as another dtype of the same size.
 //   - Sums are associated in a fixed way that depends on types, shapes and layouts only, not on threads.
 //   - argmax and argmin give the first index, as i64. Empty max, min, argmax, argmin are type errors.
 //   - sort {axis} rises along the axis, with -0 before +0 and NaNs last. argsort {axis} gives the positions of the

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/index.h"
 #include "ops/index_map.h"
 #include "ops/record.h"
 
@@ -232,7 +233,7 @@ ValueId Evaluator::data_index(Value value, size_t operand, const std::vector<Ind
                               const Guard& guard) {
   const Node& node = body_[value];
   ValueId index = evaluate(node.inputs[operand], at, guard);
-  const bool is_checked = node.attributes.has(Attr::mode) && node.attributes.word(Attr::mode) == Word::check;
+  const bool is_checked = node.attributes.has(Attr::mode) && is_check(node.attributes.word(Attr::mode));
   if (kernel_[index] == DType::i32 && !is_checked && guard.empty() && extent <= INT32_MAX) {
     return builder_.compute(Op::convert, {clamped(index, extent)},
                             DType::i64);  // lanes have min and max of i32
@@ -243,10 +244,7 @@ ValueId Evaluator::data_index(Value value, size_t operand, const std::vector<Ind
     index = builder_.compute(Op::select, {builder_.test(guard), index, zero}, DType::i64);
   }
   if (is_checked) {
-    kernel_.checks.push_back({std::string(name_of(node.op)) + ": an index is out of bounds for axis " +
-                                  std::to_string(node.attributes.integer(Attr::axis)) + " with size " +
-                                  std::to_string(extent),
-                              node.where});
+    kernel_.checks.push_back({rules::out_of_range(node, extent)});
     builder_.check_range(index, extent, static_cast<uint32_t>(kernel_.checks.size() - 1));
   }
   return clamped(index, extent);

@@ -165,8 +165,7 @@ struct Nest {
 
 /// A check that generated code makes, and what to say when it fails.
 struct RuntimeCheck {
-  std::string message;
-  SourceLocation where;
+  UserError error;
 };
 
 struct LoopKernel {

@@ -231,10 +231,8 @@ class ScatterLowering {
   Place place_of(const std::vector<Index>& position) {
     ValueId index = evaluate(1, position);
     if (kernel_[index] != DType::i64) index = builder_.compute(Op::convert, {index}, DType::i64);
-    if (mode_ == Word::check) {
-      kernel_.checks.push_back({"scatter: an index is out of bounds for axis " + std::to_string(axis_) +
-                                    " with size " + std::to_string(extent_),
-                                node_.where});
+    if (is_check(mode_)) {
+      kernel_.checks.push_back({rules::out_of_range(node_, extent_)});
       builder_.check_range(index, extent_, static_cast<uint32_t>(kernel_.checks.size() - 1));
     }
     Place place;

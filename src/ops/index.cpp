@@ -124,9 +124,32 @@ TensorType concatenate(const TypeContext& context) {
   return to;
 }
 
+UserError out_of_range(const Node& node, int64_t extent) {
+  switch (node.attributes.word(Attr::mode)) {
+    case Word::check_power:
+      return {"np.power: Integers to negative integer powers are not allowed.", node.where};
+    case Word::check_divisor:
+      return {"division by zero", node.where, UserError::Kind::zero_division};
+    case Word::check_empty:
+      return {"zero-size array to reduction operation which has no identity: the mask is true nowhere",
+              node.where};
+    case Word::check_fits:
+      return {"a Python integer is out of bounds for the dtype of the array that it meets", node.where,
+              UserError::Kind::overflow};
+    case Word::check_bin:
+      return {"np.bincount: an element is negative, or not below minlength=" + std::to_string(extent),
+              node.where};
+    default:
+      return {std::string(name_of(node.op)) + ": an index is out of bounds for axis " +
+                  std::to_string(node.attributes.integer(Attr::axis)) + " with size " +
+                  std::to_string(extent),
+              node.where, UserError::Kind::index};
+  }
+}
+
 TensorType gather(const TypeContext& context) {
   const Word mode = context.attributes.word(Attr::mode);
-  if (mode != Word::clamp && mode != Word::check) {
+  if (mode != Word::clamp && !is_check(mode)) {
     context.fail("mode is '" + std::string(name_of(mode)) + "', not 'clamp' or 'check'");
   }
   return {context.inputs[0].dtype, indexed_shape(context)};
@@ -141,7 +164,7 @@ TensorType scatter(const TypeContext& context) {
   const TensorType& operand = context.inputs[0];
   const TensorType& updates = context.inputs[2];
   const Word mode = context.attributes.word(Attr::mode);
-  if (mode != Word::clamp && mode != Word::check && mode != Word::drop) {
+  if (mode != Word::clamp && !is_check(mode) && mode != Word::drop) {
     context.fail("mode is '" + std::string(name_of(mode)) + "', not 'clamp', 'check' or 'drop'");
   }
   const Word combine = context.attributes.word(Attr::combine);

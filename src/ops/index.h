@@ -15,6 +15,9 @@ TensorType dynamic_update_slice(const TypeContext& context);
 /// that are no way to combine.
 std::optional<Op> combining_op(Word combine);
 
+/// What is wrong when a checked index of a gather or scatter is not below `extent`.
+UserError out_of_range(const Node& node, int64_t extent);
+
 inline constexpr OpRecord kIndexing[] = {
     {.op = Op::pad,
      .dtypes = DTypes::any,

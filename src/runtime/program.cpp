@@ -95,8 +95,7 @@ void run_nest(const Program::Step& step, size_t nest, const KernelFrame& frame) 
 
 void check(const Program::Step& step, int32_t failed_check) {
   if (failed_check == 0) return;
-  const RuntimeCheck& check = step.kernel->checks[static_cast<size_t>(failed_check) - 1];
-  throw UserError(check.message, check.where, UserError::Kind::index);
+  throw step.kernel->checks[static_cast<size_t>(failed_check) - 1].error;
 }
 
 void run_step(const Program::Step& step, const Running& running) {

@@ -135,7 +135,7 @@ Array select_elements(std::span<const Operand> operands) {
 Array elementwise(Op op, std::span<const Operand> operands) {
   const OpInfo& about = info(op);
   if (about.family != OpFamily::Elementwise || static_cast<size_t>(about.arity) != operands.size() ||
-      op == Op::convert) {
+      op == Op::convert || op == Op::bitcast) {
     throw InternalError("elementwise called for " + std::string(about.name));
   }
   AtLine line(operands[0]);

@@ -98,7 +98,7 @@ def same_tree(got, want):
 
 
 def test_numbers_of_dataclasses():
-    """Floats are arguments, integers part of the program: they may be sizes."""
+    """They are arguments; a number of turns is part of the program."""
 
     @tk.jit
     def step(state, dt):
@@ -116,7 +116,7 @@ def test_numbers_of_dataclasses():
     assert type(state.t) is float
     assert step.cache_info().misses == 1
     step(dataclasses.replace(state, n=3), 0.1)
-    assert step.cache_info().reasons[-1] == "static state.n: 2 -> 3"
+    assert step.cache_info().reasons[-1] == "number state.n: 2 -> 3"
 
 
 # -- Static values

@@ -53,7 +53,7 @@ def test_if_on_a_traced_value(function):
     error = raised(function, X)
     assert isinstance(error, TypeError)
     assert "np.where" in str(error)
-    assert "static_argnums" in str(error)
+    assert "pass it as a number" in str(error)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_if_on_a_traced_value(function):
         (lambda x: float(x.sum()), "float()"),
         (lambda x: int(x.sum()), "int()"),
         (lambda x: range(x.sum().astype(int)), "integer"),
-        (lambda x: np.lib.stride_tricks.as_strided(x), "np.asarray"),
+        (lambda x: np.lib.stride_tricks.as_strided(x), "sliding_window_view"),
         (lambda x: x.item(), "item()"),
         (lambda x: x.tolist(), "tolist()"),
         (lambda x: memoryview(x), "buffer"),
@@ -246,9 +246,9 @@ def test_values_that_are_asked_for(function, what, remedy):
     assert remedy in text
 
 
-def test_the_argument_to_make_static_is_named():
-    with pytest.raises(TypeError, match=r"make the argument n static \(static_argnames='n'\)"):
-        tk.jit(lambda x, n: [x for _ in range(n)])(X, 3)
+def test_the_argument_whose_elements_are_needed_is_named():
+    with pytest.raises(TypeError, match=r"the elements of the argument n, i64\[\].*pass n.item\(\)"):
+        tk.jit(lambda x, n: [x for _ in range(n)])(X, np.array(3))
 
 
 def test_what_works_on_traced_values(capsys):

@@ -70,8 +70,26 @@ def test_integers_under_a_mask():
     ],
 )
 def test_what_needs_the_number_of_elements(use):
-    with pytest.raises(NotImplementedError, match=r"how many elements are true depends on values.*np\.where"):
+    with pytest.raises(
+        NotImplementedError, match=r"how many elements are true depends on values.*(np\.where|mask)"
+    ):
         tk.jit(lambda a: use(a, a > 1))(np.arange(5.0))
+
+
+@pytest.mark.parametrize(
+    ("use", "advice"),
+    [
+        (lambda a, m: a[m], "return x and the mask"),
+        (lambda a, m: len(a[m]), r"mask\.sum\(\)"),
+        (lambda a, m: a[m].size, r"mask\.sum\(\)"),
+        (lambda a, m: a[m][0], r"np\.argmax\(mask\)"),
+        (lambda a, m: np.sort(a[m]), r"np\.sort\(np\.where\(mask, x, np\.inf\)\)"),
+    ],
+)
+def test_advice_for_masks(use, advice):
+    with pytest.raises(NotImplementedError, match=advice) as raised:
+        tk.jit(lambda a: use(a, a > 1))(np.arange(5.0))
+    assert raised.value.where[1] == use.__code__.co_firstlineno
 
 
 def test_known_indices():
@@ -183,3 +201,68 @@ def test_errors_of_masks_beside_others(rng):
         tk.jit(lambda x: x.__setitem__((x[0] > 0, 0), 1))(x)
     with pytest.raises(IndexError, match="too many indices"):
         tk.jit(lambda x: x.__setitem__((x > 0, 0), 1))(x)
+
+
+# -- Reductions of x[mask] that are not sums
+
+A = np.array([[6.0, -1.5, 7.0, 2.0], [0.0, -0.0, 8.5, 8.5], [-4.0, 1.0, 1.0, 6.0]])
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda a, m: a[m].max(),
+        lambda a, m: a[m].min(),
+        lambda a, m: np.max(a[m]) - np.min(a[m]),
+        lambda a, m: np.ptp(a[m]),
+        lambda a, m: a[m].argmax(),
+        lambda a, m: np.argmin(a[m]),
+        lambda a, m: np.argmax(a[m] % 2),
+        lambda a, m: np.median(a[m]),
+        lambda a, m: np.median(a[m] * 2 + 1),
+        lambda a, m: np.percentile(a[m], 30),
+        lambda a, m: np.percentile(a[m], [10, 90]),
+        lambda a, m: np.quantile(a[m], 0.75),
+        lambda a, m: np.count_nonzero(a[m]),
+        lambda a, m: np.linalg.norm(a[m]),
+        lambda a, m: np.dot(a[m], a[m] + 1),
+        lambda a, m: a[m] @ a[m],
+        lambda a, m: np.average(a[m], weights=a[m] * a[m] + 1),
+        lambda a, m: np.average(a[m]),
+        lambda a, m: a[m[:, 0]].max(axis=0),
+        lambda a, m: np.min(a[m[:, 0]], axis=0, keepdims=True),
+        lambda a, m: np.median(a[m[:, 0]], axis=0),
+        lambda a, m: np.quantile(a[m[:, 0]], [0.2, 0.5], axis=0, keepdims=True),
+        lambda a, m: a[m[:, 0]].max(axis=1).sum(),
+        lambda a, m: a[m[:, 0]].max(),
+    ],
+)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32, np.uint8])
+def test_reductions_of_elements_under_a_mask(use, dtype):
+    a = A.astype(dtype) if np.dtype(dtype).kind == "f" else np.abs(A).astype(dtype)
+    for limit in (-10, 0, 2, 5):
+        with np.errstate(all="ignore"):
+            wanted = use(a, a >= limit)
+            got = tk.jit(lambda a: use(a, a >= limit))(a)  # noqa: B023
+        assert got.dtype == wanted.dtype
+        np.testing.assert_allclose(got, wanted, rtol=1e-6 if dtype == np.float32 else 1e-12)
+
+
+def test_nans_under_a_mask():
+    a = A.copy()
+    a[0, 2] = a[2, 3] = np.nan
+    for mask in (a < 5, ~(a < 5), a != 3):
+        for use in (np.max, np.min, np.argmax, np.argmin, np.median):
+            np.testing.assert_array_equal(tk.jit(lambda a, m: use(a[m & True]))(a, mask), use(a[mask]))  # noqa: B023
+
+
+@pytest.mark.parametrize("use", [np.max, np.min, np.argmax, np.ptp])
+def test_extremes_of_nothing(use):
+    f = tk.jit(lambda a: use(a[a > 100]) * 2)
+    with pytest.raises(ValueError, match=r"(?s)no identity: the mask is true nowhere.*test_masks.py"):
+        f(A)
+    np.testing.assert_array_equal(f(A * 50), use((A * 50)[A * 50 > 100]) * 2)
+
+
+def test_the_median_of_nothing_is_nan():
+    assert np.isnan(tk.jit(lambda a: np.median(a[a > 100]))(A))

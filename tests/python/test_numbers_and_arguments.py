@@ -24,6 +24,54 @@ def test_a_number_that_does_not_fit_raises_as_numpy_does():
     assert isinstance(raised.value, tk.UserError)
 
 
+def stored(a, n):
+    a[0] = n
+    return a
+
+
+def filled(a, n):
+    a.fill(n)
+    return a
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda a, n: a + n,
+        lambda a, n: np.minimum(n, a),
+        lambda a, n: a * (n + 1),
+        lambda a, n: np.where(a > 0, a, n),
+        lambda a, n: np.clip(a, 0, n),
+        lambda a, n: np.clip(a, n, 3),
+        lambda a, n: np.full_like(a, n),
+        lambda a, n: np.searchsorted(a, n),
+        lambda a, n: np.isin(a, n),
+        lambda a, n: np.append(a, n),
+        lambda a, n: np.isclose(a, n),
+        lambda a, n: a.astype(np.float32) + n,
+        lambda a, n: a == n,
+        stored,
+        filled,
+    ],
+)
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.uint64, np.int32])
+def test_integers_that_are_arguments_fit_or_raise(function, dtype):
+    jitted = tk.jit(function)
+    for n in (3, 100, 127, 128, 200, 300, -1, -200, 2**40, -(2**40), 2**62):
+        a = np.arange(5).astype(dtype)
+        try:
+            with np.errstate(all="ignore"):
+                wanted = function(a.copy(), n)
+        except OverflowError:
+            with pytest.raises(OverflowError, match="test_numbers_and"):
+                jitted(a, n)
+            continue
+        got = jitted(a, n)
+        np.testing.assert_array_equal(got, wanted)
+        assert got.dtype == wanted.dtype
+    assert jitted.cache_info().misses == 1
+
+
 def test_in_place_operators_on_intermediates():
     def total(a):
         b = a * 2

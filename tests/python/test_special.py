@@ -179,6 +179,53 @@ def test_accuracy(name):
     np.testing.assert_array_max_ulp(got, want, 2)
 
 
+def test_gamma_beside_zero():
+    x = np.array([-1e-200, 1e-200, -1e-17, -1e-300, -1e-5, -1e-15, -1e-18])
+    for function in (sc.gamma, sc.gammaln):
+        np.testing.assert_allclose(tk.jit(lambda x: function(x))(x), function(x), rtol=1e-14)  # noqa: B023
+
+
+def test_betaln(rng):
+    special = [
+        0.0,
+        -0.0,
+        1,
+        2,
+        3.5,
+        0.5,
+        1e-200,
+        1e-8,
+        -0.5,
+        -1.5,
+        -2,
+        -3,
+        100,
+        171,
+        172,
+        500,
+        1e5,
+        1e7,
+        1e9,
+        1e300,
+    ]
+    a, b = np.meshgrid([*special, np.inf, -np.inf, np.nan, -2.75], [*special, np.inf, -np.inf, np.nan, 2.25])
+    f = tk.jit(lambda a, b: sc.betaln(a, b))
+    np.testing.assert_allclose(f(a, b), sc.betaln(a, b), rtol=1e-11, atol=1e-13)
+    a, b = np.exp(rng.uniform(-5, 12, (2, 500)))
+    largest = np.abs(sc.gammaln(a + b)) + 1  # which cancels
+    assert (np.abs(f(a, b) - sc.betaln(a, b)) <= 1e-14 * largest).all()
+    narrow = f(a.astype(np.float32), b.astype(np.float32))
+    assert narrow.dtype == np.float32
+
+
+def test_huber_beyond_squares_of_f32():
+    delta, r = np.meshgrid(
+        np.array([0, 1, 1e25, -1], np.float32), np.array([0, 1e30, 3e38, -1e25, 2], np.float32)
+    )
+    got = tk.jit(lambda d, r: sc.pseudo_huber(d, r))(delta, r)
+    np.testing.assert_allclose(got, sc.pseudo_huber(delta, r), rtol=1e-6)
+
+
 def test_the_far_tails():
     x = np.array([-1e10, -1e3, -40.0, -38.0, 9.0, 40.0, np.inf, -np.inf])
     got = tk.jit(lambda x: sc.log_ndtr(x))(x)

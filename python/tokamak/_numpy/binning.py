@@ -38,13 +38,15 @@ def _counts(index: Any, weights: Any, count: int, mode: str) -> Any:
 
 @implements(np.bincount)
 def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
-    """Inside a jitted function the result has `minlength` elements: a larger number is an IndexError when the program runs."""
+    """Inside a jitted function the result has `minlength` elements: a larger number is a ValueError when the program runs."""
     index = plain(x)
     given = None if weights is None else plain(weights)
     if index.ndim != 1:
         fail(UserValueError, f"np.bincount: {index._type_text} must have one axis")
     if _dtypes.is_float(index.dtype) and index.size:
         fail(UserTypeError, f"np.bincount: {index._type_text} must hold integers")
+    if not np.can_cast(index.dtype, np.int64) and index.size:
+        fail(UserTypeError, f"np.bincount: cannot cast {index._type_text} to i64 safely")
     if given is not None and given.shape != index.shape:
         fail(UserValueError, "The weights and list don't have the same length.")
     count = operator.index(minlength)
@@ -62,7 +64,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
         )
     if index.size == 0:
         return full([count], 0, _I64)  # with weights, too
-    return _counts(convert(index, _I64), given, count, "check")
+    return _counts(convert(index, _I64), given, count, "check_bin")
 
 
 # ---------------------------------------------------------------------------------------------------------------------

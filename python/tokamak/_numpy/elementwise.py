@@ -14,6 +14,7 @@ from .._ops import (
     as_array,
     constant,
     convert,
+    is_array,
     is_number,
     reshape,
     select,
@@ -40,7 +41,15 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     yes, no = _kept_number(x), _kept_number(y)
     dtype = common_dtype([yes, no])
     test = convert(as_array(condition), _dtypes.BOOL)
-    return select(test, _in(yes, dtype), _in(no, dtype))
+    return select(test, _wrapped(yes, dtype), _wrapped(no, dtype))
+
+
+def _wrapped(value: Any, dtype: Any) -> Any:
+    """As `dtype`; integers that it cannot hold wrap here."""
+    if is_array(value):
+        return convert(value._with_weak(None) if value._weak is int else value, dtype)
+    is_wide = type(value) is int and -(2**63) <= value < 2**63
+    return constant(np.asarray(value).astype(dtype), dtype) if is_wide else _in(value, dtype)
 
 
 @implements(np.clip)
@@ -51,8 +60,8 @@ def clip(
     x = as_array(a)
     if _dtypes.is_integer(x.dtype):  # bounds that no element can cross
         limits = np.iinfo(x.dtype)
-        low = None if type(low) is int and low <= limits.min else low
-        high = None if type(high) is int and high >= limits.max else high
+        low = None if type(low) is int and low <= limits.min else _at_most(low, limits.min, "max")
+        high = None if type(high) is int and high >= limits.max else _at_most(high, limits.max, "min")
     if low is None and high is None:
         return call(np.positive, strong(x, x.dtype))
     kinds = [x, *[_kept_number(bound) for bound in (low, high) if bound is not None]]
@@ -63,6 +72,13 @@ def clip(
         return x if high is None else apply("min", x, _in(high, common))
     except OverflowError as error:
         fail(UserOverflowError, f"np.clip: {error}")
+
+
+def _at_most(bound: Any, limit: int, op: str) -> Any:
+    """A bound that is a traced number, no further out than the last element that there can be."""
+    if not is_array(bound) or bound._weak is not int or not -(2**63) <= limit < 2**63:
+        return bound
+    return apply(op, bound._with_weak(None), constant(limit, bound.dtype))._with_weak(int)
 
 
 @implements(np.round, np.around)

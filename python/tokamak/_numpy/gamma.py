@@ -17,6 +17,8 @@ from .special import in_f64, polynomial, special
 from .ufuncs import call
 
 _FAR = 8.0
+_TINY = 2.0**-60
+_LARGEST_GAMMA = 171.6
 _LOG_ROOT_2_PI = math.log(2 * math.pi) / 2
 
 #: log(gamma(x)) / ((x - 1) (x - 2)) from 0.5 to 8, in (x - 2) / (x + 2)
@@ -154,6 +156,7 @@ def gammaln(x: Any) -> Any:
     whole = call(np.logical_or, _is_pole(x), size == math.inf)
     sine = where(whole, 1.0, size * _sine_of_pi(where(whole, 0.5, size)))
     left = apply("log", math.pi / where(x < 0.0, sine, 1.0)) - right
+    left = where(size < _TINY, right, left)  # where gamma is 1 / x, and the product with the sine may be 0
     return where(whole, where(x == -math.inf, -math.inf, math.inf), where(x < 0.0, left, right))
 
 
@@ -203,10 +206,48 @@ def gamma(x: Any) -> Any:
     sine = _sine_of_pi(where(whole, 0.5, size))
     half = 0.5 * apply("floor", size)
     even = apply("floor", half) == half
-    left = math.pi / (size * sine * right) * where(even, -1.0, 1.0)
+    left = where(size < _TINY, right, math.pi / (size * sine * right)) * where(even, -1.0, 1.0)
     poles = where(x == 0.0, apply("copysign", constant(math.inf, x.dtype), x), math.nan)
     outside = where(call(np.logical_or, call(np.isnan, x), x == -math.inf), math.nan, right)
     return where(whole, poles, where(call(np.logical_and, x < 0.0, x > -math.inf), left, outside))
+
+
+@special("betaln")
+@in_f64
+def betaln(a: Any, b: Any) -> Any:
+    """log(|beta(a, b)|), where beta(a, b) = gamma(a) gamma(b) / gamma(a + b)."""
+    swapped = call(np.absolute, a) < call(np.absolute, b)
+    large, small = where(swapped, b, a), where(swapped, a, b)
+    regular = _betaln(large, small)
+    # At a negative integer n there is a value where the other is an integer up to -n: that of the reflected arguments.
+    is_large = _is_pole(large)
+    pole, other = where(is_large, large, small), where(is_large, small, large)
+    mirrored = 1.0 - pole - other
+    is_between = call(np.logical_and, mirrored > 0.0, call(np.logical_and, other > 0.0, pole > -(2.0**31)))
+    finite = call(np.logical_and, apply("floor", other) == other, is_between)
+    safe, there = where(finite, mirrored, 1.0), where(finite, other, 1.0)
+    turned = call(np.absolute, safe) < call(np.absolute, there)
+    reflected = _betaln(where(turned, there, safe), where(turned, safe, there))
+    at_pole = call(np.logical_or, is_large, _is_pole(small))
+    return where(at_pole, where(finite, reflected, math.inf), regular)
+
+
+def _betaln(large: Any, small: Any) -> Any:
+    total = large + small
+    most = call(np.maximum, call(np.maximum, call(np.absolute, total), call(np.absolute, large)), 0.0)
+    by_logs = gammaln(large) + (gammaln(small) - gammaln(total))
+    near = most <= _LARGEST_GAMMA
+    x, y, sum_ = (where(near, one, 1.0) for one in (large, small, total))
+    product = gamma(x) / gamma(sum_) * gamma(y)
+    by_gammas = apply("log", call(np.absolute, product))
+    far = call(np.logical_and, large > 1e6, large > 1e6 * call(np.absolute, small))
+    z = where(far, large, 1.0)
+    rest = 1.0 - small
+    series = small * rest / (2.0 * z) + small * rest * (1.0 - 2.0 * small) / (12.0 * z * z)
+    series = series - small * small * rest * rest / (12.0 * z * z * z)
+    asymptotic = gammaln(small) - small * apply("log", z) + series
+    regular = where(far, asymptotic, where(near, by_gammas, by_logs))
+    return where(_is_pole(total), -math.inf, regular)
 
 
 @special("rgamma")

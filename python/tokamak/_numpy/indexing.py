@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes, _sharing
-from .._errors import Unsupported, UserIndexError, fail, unsupported
+from .._errors import Error, Unsupported, UserIndexError, fail, unsupported
 from .._native import ArrayBase
 from .._ops import (
     apply,
@@ -42,7 +42,7 @@ def getitem(x: Any, key: Any) -> Any:
         # An element is a number, which has no memory.
         return _sharing.fresh(found) if found.ndim == 0 and Ellipsis not in _listed(key) else found
     # Beside arrays, integers are arrays too. First what is basic, with whole axes where arrays stand; then the arrays.
-    items = [np.asarray(item) if isinstance(item, int) else item for item in items]
+    items = [np.asarray(item) if type(item) is int else item for item in items]
     return _gather_axes(basic(x, [slice(None) if is_index_array(i) else i for i in items]), items)
 
 
@@ -89,9 +89,9 @@ def _items(x: Any, given: Any, axis: int) -> list[Any]:
 def _item(x: Any, item: Any) -> Any:
     if item is None or item is Ellipsis or isinstance(item, slice):
         return item
-    if isinstance(item, (bool, np.bool_)):
+    if type(item) in (bool, np.bool_):
         unsupported("indexing with a bool", "use np.where with three arguments")
-    if isinstance(item, (int, np.integer)):
+    if isinstance(item, (int, np.integer)) and not is_array(item):
         return operator.index(item)
     if isinstance(item, (list, tuple, np.ndarray)):
         item = np.asarray(item) if not isinstance(item, np.ndarray) else item
@@ -128,7 +128,7 @@ def basic(x: Any, items: list[Any]) -> Any:
             shape.append(1)
             continue
         extent = x.shape[axis]
-        if isinstance(item, int):
+        if type(item) is int:
             if not -extent <= item < extent:
                 fail(UserIndexError, f"index {item} is out of bounds for axis {axis} with size {extent}")
             starts.append(item % extent)
@@ -151,6 +151,8 @@ def _forward(item: slice, extent: int) -> tuple[int, int, int, int]:
     try:
         start, stop, step = item.indices(extent)
     except (TypeError, ValueError) as error:
+        if isinstance(error, Error):
+            raise
         fail(UserIndexError, f"{item}: {error}")
     count = len(range(start, stop, step))
     if count == 0:

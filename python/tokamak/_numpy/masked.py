@@ -19,21 +19,29 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .. import _sharing
-from .._errors import Unsupported, UserIndexError, fail
+from .. import _dtypes, _sharing
+from .._errors import Unsupported, UserIndexError, fail, make, user_line
 from .._native import ArrayBase, is_same_value
 from .._ops import as_array, broadcast, is_array, reshape
 from .._registry import TABLE
-from . import ufuncs
+from . import ufuncs, under_mask
 from .indexing import basic, expanded, is_index_array
 from .reductions import axes_of
 
 _WHY = "because how many elements are true depends on values"
 _INSTEAD = "use np.where(mask, x, 0), or where= of a reduction"
+_COUNT = "mask.sum() counts them"
+_FIRST = "np.argmax(mask) is the place of the first, and x[np.argmax(mask)] that element"
+_RETURN = "return np.where(mask, x, 0), or return x and the mask and select outside the jitted function"
+_LAST = "use np.sort(np.where(mask, x, np.inf)), which has the others at its end"
 
 
-def refuse(what: str) -> NoReturn:
-    fail(Unsupported, f"{what} is not supported, {_WHY}: {_INSTEAD}")
+def refuse(what: str, instead: str = _INSTEAD) -> NoReturn:
+    fail(Unsupported, f"{what} is not supported, {_WHY}: {instead}")
+
+
+def refuse_returning(elements: Masked) -> NoReturn:
+    raise make(Unsupported, f"returning x[mask] is not supported, {_WHY}: {_RETURN}", elements.where)
 
 
 def everywhere(mask: Any, x: Any) -> Any:
@@ -74,20 +82,72 @@ def _reduced(function: Callable[..., Any], elements: Masked, *args: Any, **optio
     return result.reshape([1 if i in axes else values.shape[i - 1 + mask.ndim] for i in range(1 + behind)])
 
 
+def _reduced_otherwise(function: Callable[..., Any], elements: Masked, *args: Any, **options: Any) -> Any:
+    """The same for those that take no where=; some have arguments of their own before the axis."""
+    count = under_mask.MORE.get(function, 0)
+    more, rest = args[:count], args[count:]
+    if (
+        len(more) < count
+        or len(rest) > 1
+        or set(options) - {"axis", "keepdims"}
+        or (rest and "axis" in options)
+    ):
+        refuse(f"np.{function.__name__} of x[mask] with these arguments")
+    axis = rest[0] if rest else options.get("axis")
+    mask, values = elements.mask, elements.values
+    axes = axes_of(elements, axis)
+    inside = tuple(i for one in axes for i in (range(mask.ndim) if one == 0 else [one - 1 + mask.ndim]))
+    if 0 not in axes:
+        return Masked(TABLE[function](values, *more, axis=inside), mask)
+    if len(inside) < values.ndim and function in under_mask.WHOLE:
+        refuse(f"np.{function.__name__} of x[mask] along some axes")
+    result = under_mask.REDUCTIONS[function](values, everywhere(mask, values), inside, *more)
+    if not options.get("keepdims", False):
+        return result
+    kept = [1 if i in axes else values.shape[i - 1 + mask.ndim] for i in range(elements.ndim)]
+    return result.reshape([*result.shape[: result.ndim - (values.ndim - len(inside))], *kept])
+
+
+def _product(a: Any, b: Any) -> Any:
+    """The sum of the products of elements under one mask, of one axis each."""
+    for one in (a, b):
+        if not isinstance(one, Masked) or one.ndim != 1 or one.dtype.kind == "b":
+            refuse("a product of x[mask] and something else")
+    product = a * b
+    return product.sum(dtype=product.dtype)
+
+
+def _average(a: Any, axis: Any = None, weights: Any = None) -> Any:
+    if weights is None:
+        return a.mean(axis=axis)
+    if axis not in (None, 0) or not isinstance(weights, Masked):
+        refuse("np.average of x[mask] with these arguments")
+    dtype = np.result_type(a.dtype, weights.dtype, *([] if _dtypes.is_float(a.dtype) else [np.float64]))
+    total = weights.astype(dtype)
+    return (a.astype(dtype) * total).sum() / total.sum()
+
+
+_PRODUCTS = (np.dot, np.inner, np.vdot)
+_AVERAGE = np.average
+_ADVICE = {np.sort: _LAST, np.size: _COUNT, np.shape: _COUNT}
+
+
 def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda elements, *args, **options: _reduced(function, elements, *args, **options)
+    how = _reduced_otherwise if function in under_mask.REDUCTIONS else _reduced
+    return lambda elements, *args, **options: how(function, elements, *args, **options)
 
 
 class Masked(np.lib.mixins.NDArrayOperatorsMixin):
     """The elements of `values` that are under a mask."""
 
-    __slots__ = ("mask", "values")
+    __slots__ = ("mask", "values", "where")
     __array_priority__ = 2000
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, values: Any, mask: Any) -> None:
         self.values = values
         self.mask = mask
+        self.where = user_line()
 
     @property
     def dtype(self) -> Any:
@@ -104,6 +164,8 @@ class Masked(np.lib.mixins.NDArrayOperatorsMixin):
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         what = f"np.{ufunc.__name__} of x[mask]"
         out = options.pop("out", None)
+        if ufunc in (np.matmul, np.vecdot) and method == "__call__" and not options and out is None:
+            return _product(*inputs)
         if method != "__call__" or set(options) - {"dtype"} or ufunc.signature is not None:
             refuse(what)
         operands = [self._operand(value, what) for value in inputs]
@@ -132,20 +194,30 @@ class Masked(np.lib.mixins.NDArrayOperatorsMixin):
         return value
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        if func not in _REDUCTIONS or not args or args[0] is not self:
+        if func in _PRODUCTS and len(args) == 2 and not kwargs:
+            return _product(*args)
+        if not args or args[0] is not self:
             refuse(f"np.{func.__name__} of x[mask]")
+        if func is _AVERAGE:
+            return _average(*args, **kwargs)
+        if func in under_mask.REDUCTIONS:
+            return _reduced_otherwise(func, *args, **kwargs)
+        if func not in _REDUCTIONS:
+            refuse(f"np.{func.__name__} of x[mask]", _ADVICE.get(func, _INSTEAD))
         return _reduced(func, *args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or not hasattr(np.ndarray, name):
             raise AttributeError(f"'Masked' object has no attribute {name!r}")
-        refuse(f"x[mask].{name}")
+        refuse(
+            f"x[mask].{name}", _COUNT if name in ("shape", "size") else _LAST if name == "sort" else _INSTEAD
+        )
 
     def __getitem__(self, key: Any) -> Any:
         """x[mask][:, k]: the same of every element."""
         items = key if isinstance(key, tuple) else (key,)
         if not items or not isinstance(items[0], slice) or items[0] != slice(None):
-            refuse("indexing x[mask]")
+            refuse("indexing x[mask]", _FIRST)
         at = [
             i
             for i, item in enumerate(items)
@@ -159,7 +231,7 @@ class Masked(np.lib.mixins.NDArrayOperatorsMixin):
         refuse("assigning to elements of x[mask]")
 
     def __len__(self) -> int:
-        refuse("len(x[mask])")
+        refuse("len(x[mask])", _COUNT)
 
     def __iter__(self) -> Any:
         refuse("iterating over x[mask]")
@@ -181,6 +253,11 @@ class Masked(np.lib.mixins.NDArrayOperatorsMixin):
     mean = _reduction(np.mean)
     var = _reduction(np.var)
     std = _reduction(np.std)
+    max = _reduction(np.max)
+    min = _reduction(np.min)
+    argmax = _reduction(np.argmax)
+    argmin = _reduction(np.argmin)
+    dot = _product
     any = _reduction(np.any)
     all = _reduction(np.all)
 
@@ -190,7 +267,7 @@ def is_computed_mask(key: Any) -> bool:
 
 
 def _is_basic(item: Any) -> bool:
-    is_integer = isinstance(item, (int, np.integer)) and not isinstance(item, bool)
+    is_integer = isinstance(item, (int, np.integer)) and not isinstance(item, (bool, ArrayBase))
     return item is None or item is Ellipsis or isinstance(item, slice) or is_integer
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import builtins
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,9 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from .. import _dtypes
 from .._errors import Error, UserValueError, fail, make, user_line
-from .._ops import apply, as_array, broadcast, constant, convert, full, reshape, select
+from .._ops import apply, as_array, broadcast, constant, convert, full, is_array, reshape, select
 from .._registry import implements
+from .._unknown import STATIC
 from . import ufuncs
 from .known import plain
 
@@ -26,17 +28,38 @@ def axes_of(x: Any, axis: Any) -> tuple[int, ...]:
     """Sorted, not negative. NumPy's AxisError, at the user's line, when there is no such axis."""
     if axis is None:
         return tuple(range(x.ndim))
+    axis = _known_axis(axis)
     try:
         return tuple(sorted(normalize_axis_tuple(axis, x.ndim)))
     except ValueError as error:
         raise _located(error) from None
 
 
+def folded_axes(x: Any, axis: Any) -> tuple[int, ...]:
+    """The same for what folds elements: there NumPy takes the first and the last axis of an array without axes, too."""
+    return () if _is_end_of_nothing(x, axis) else axes_of(x, axis)
+
+
+def _is_end_of_nothing(x: Any, axis: Any) -> bool:
+    return x.ndim == 0 and axis is not None and _known_axis(axis) in (0, -1)
+
+
 def axis_of(x: Any, axis: Any) -> int:
+    axis = _known_axis(axis)
     try:
         return normalize_axis_index(axis, x.ndim)
     except ValueError as error:
         raise _located(error) from None
+
+
+def _known_axis(axis: Any) -> Any:
+    """An axis that is an Array has to be known."""
+    if isinstance(axis, (tuple, list)):
+        return tuple(map(_known_axis, axis))
+    if not is_array(axis):
+        return axis
+    known = axis._value("axis=", STATIC)
+    return operator.index(known) if known.ndim == 0 else tuple(known.tolist())
 
 
 class AxisError(UserValueError, np.exceptions.AxisError):
@@ -77,7 +100,7 @@ def _fold(
     x = plain(a)
     x = convert(x, _sum_dtype(x, dtype))
     x = _masked(x, where, neutral)
-    axes = axes_of(x, axis)
+    axes = folded_axes(x, axis)
     if x.dtype.kind == "b":
         result = apply("reduce_any" if op == "reduce_sum" else "reduce_all", x, axes=axes)
     else:
@@ -128,7 +151,7 @@ def _extreme(name: str, a: Any, axis: Any, keepdims: bool, initial: Any, where: 
     x = plain(a)
     if dtype is not None:
         x = convert(x, _dtypes.check(dtype))
-    axes = axes_of(x, axis)
+    axes = folded_axes(x, axis)
     if where is not True:
         if initial is None:
             fail(UserValueError, f"np.{name}: where= needs initial=, because nothing may be left to compare")
@@ -176,7 +199,7 @@ def ptp(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
 def _truth(op: str, a: Any, axis: Any, keepdims: bool, where: Any) -> Any:
     x = convert(plain(a), _dtypes.BOOL)
     x = _masked(x, where, op == "reduce_all")
-    axes = axes_of(x, axis)
+    axes = folded_axes(x, axis)
     return _kept(x, apply(op, x, axes=axes), axes, keepdims)
 
 
@@ -197,7 +220,7 @@ def count_nonzero(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 def _arg(op: str, a: Any, axis: Any, keepdims: bool) -> Any:
     x = plain(a)
-    if axis is None:
+    if axis is None or _is_end_of_nothing(x, axis):
         result = apply(op, reshape(x, [x.size]), axis=0)
         return reshape(result, [1] * x.ndim) if keepdims else result
     place = axis_of(x, axis)
@@ -304,7 +327,7 @@ def _running(op: str, a: Any, axis: Any, dtype: DType | None) -> Any:
     x = plain(a)
     if dtype is not None:
         x = convert(x, dtype)
-    if axis is None:
+    if axis is None or _is_end_of_nothing(x, axis):
         return apply(op, reshape(x, [x.size]), axis=0)
     return apply(op, x, axis=axis_of(x, axis))
 

@@ -30,7 +30,7 @@ class Places:
     """Where x[items] is, for items with integer arrays among them; each is for one axis of `part`, which shares the memory of x."""
 
     def __init__(self, x: Any, items: list[Any]) -> None:
-        items = [np.asarray(item) if isinstance(item, int) else item for item in items]
+        items = [np.asarray(item) if type(item) is int else item for item in items]
         self.part = basic(x, [slice(None) if is_index_array(item) else item for item in items])
         advanced = [axis for axis, item in enumerate(items) if is_index_array(item)]
         others = [axis for axis in range(self.part.ndim) if axis not in advanced]
@@ -120,7 +120,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     if places is not None and places.size == 0:
         return
     index: Any = as_array(ind) if places is None else places
-    if index.dtype.kind != "b" and not _dtypes.is_integer(index.dtype):
+    if not np.can_cast(index.dtype, np.int64):
         fail(UserTypeError, f"np.put: cannot cast indices from {index.dtype} to int64 safely")
     if index.size == 0 or values.size == 0:
         return

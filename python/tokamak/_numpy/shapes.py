@@ -9,13 +9,25 @@ from typing import Any
 
 import numpy as np
 
-from .. import _sharing
+from .. import _dtypes, _sharing
 from .._errors import Error, UserTypeError, UserValueError, fail, unsupported
-from .._ops import as_array, broadcast_shapes, check_shape, reverse, slice_axis
+from .._ops import (
+    apply,
+    as_array,
+    broadcast_shapes,
+    check_shape,
+    constant,
+    convert,
+    iota,
+    is_array,
+    reverse,
+    slice_axis,
+)
 from .._ops import broadcast as broadcast_op
 from .._ops import reshape as reshape_op
 from .._ops import transpose as transpose_op
 from .._registry import implements
+from .._unknown import need_numbers
 from .reductions import AxisError, axes_of, axis_of
 
 
@@ -215,14 +227,46 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     x = as_array(a)
     if axis is None:
         return reshape_op(roll(reshape_op(x, [x.size]), shift, 0), x.shape)
-    shifts, axes = np.broadcast_arrays(shift, axis)
-    for amount, where in zip(shifts.ravel().tolist(), axes.ravel().tolist(), strict=True):
+    for amount, where in _shifts(shift, axis):
         place = axis_of(x, where)
         extent = x.shape[place]
+        if is_array(amount):
+            x = _rolled_by_value(x, amount, place)
+            continue
         cut = -amount % extent if extent else 0
         if cut:
             x = concatenate([slice_axis(x, place, cut, extent), slice_axis(x, place, 0, cut)], place)
     return x
+
+
+def _shifts(shift: Any, axis: Any) -> list[tuple[Any, Any]]:
+    """Pairs of a shift and its axis. A shift is an integer, or an Array without axes where it depends on elements."""
+    amounts, axes = (
+        list(one) if isinstance(one, (tuple, list)) or np.ndim(one) else [one] for one in (shift, axis)
+    )
+    count = max(len(amounts), len(axes))
+    if not {len(amounts), len(axes)} <= {1, count}:
+        fail(
+            UserValueError, "np.roll: 'shift' and 'axis' must be of the same length, or one of them a number"
+        )
+    amounts = [_amount(one) for one in (amounts if len(amounts) == count else amounts * count)]
+    return list(zip(amounts, axes if len(axes) == count else axes * count, strict=True))
+
+
+def _amount(shift: Any) -> Any:
+    if is_array(shift) and shift._traced:
+        need_numbers(shift)
+        if not _dtypes.is_integer(shift.dtype):
+            fail(UserTypeError, f"np.roll: the shift must be an integer, not {shift._type_text}")
+        return shift
+    return int(shift)
+
+
+def _rolled_by_value(x: Any, shift: Any, axis: int) -> Any:
+    extent = max(x.shape[axis], 1)
+    places = apply("sub", iota([x.shape[axis]], 0, _dtypes.INT64), convert(shift, _dtypes.INT64))
+    places = apply("mod", places, constant(extent, _dtypes.INT64))
+    return apply("gather", x, places, axis=axis, mode="clamp")
 
 
 @implements(np.tile)

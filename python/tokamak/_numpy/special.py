@@ -167,6 +167,7 @@ def huber(delta: Any, r: Any) -> Any:
 
 
 @special("pseudo_huber")
+@in_f64
 def pseudo_huber(delta: Any, r: Any) -> Any:
     flat = call(np.logical_or, delta == 0.0, r == 0.0)
     share = r / where(flat, 1.0, delta)

@@ -132,7 +132,20 @@ def reciprocal(x: Any) -> Any:
 
 @implements(np.power)
 def power(x: Any, y: Any) -> Any:
-    return apply("pow", x, y)
+    return apply("pow", x, _not_negative(y) if y.dtype.kind == "i" else y)
+
+
+def _not_negative(exponent: Any) -> Any:
+    """The exponents of integers; negative ones are an error, which those that are computed raise when the program runs."""
+    if not exponent._traced:
+        if (exponent._view(False) < 0).any():
+            fail(UserValueError, _NEGATIVE_POWER)
+        return exponent
+    is_negative = apply("lt", exponent, constant(0, exponent.dtype))
+    outside = convert(is_negative, _dtypes.INT64)
+    return apply(
+        "add", exponent, apply("gather", constant([0], exponent.dtype), outside, axis=0, mode="check_power")
+    )
 
 
 @implements(np.float_power)
@@ -396,13 +409,16 @@ def _comparable(operands: list[Any]) -> list[Any]:
     ]
 
 
+_NEGATIVE_POWER = "np.power: Integers to negative integer powers are not allowed."
+
+
 def _shorter_power(operands: list[Any], signature: Any) -> Any:
     """Powers that NumPy computes by another operation, with its bits."""
     base, exponent = operands
     if signature is not None or not is_number(exponent) or is_number(base):
         return None
     if _dtypes.is_integer(base.dtype) and type(exponent) is int and exponent < 0:
-        fail(UserValueError, "np.power: integers to negative integer powers are not allowed")
+        fail(UserValueError, _NEGATIVE_POWER)
     if type(exponent) is int and exponent == 2 and base.dtype.kind != "b":
         return call(np.square, base)
     if not _dtypes.is_float(base.dtype):

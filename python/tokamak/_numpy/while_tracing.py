@@ -20,14 +20,15 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import _native, _random
+from .. import _native, _random, _sharing
 from .._errors import unsupported
-from .._ops import _holds_array, is_array
+from .._ops import _holds_array, as_array, is_array
 from .._registry import TABLE
+from . import objects
 
 
 def _of_our_dtype(place: int) -> Callable[..., bool]:
@@ -49,6 +50,43 @@ def _at_computed_places(a: Any = None, indices: Any = None, *args: Any, **kwargs
     return _holds_array([a, indices])
 
 
+def _of_lists(*args: Any, **kwargs: Any) -> bool:
+    """Lists of Arrays, of which NumPy does not ask the Arrays."""
+    return any(isinstance(one, (list, tuple)) and _holds_array(one) for one in args)
+
+
+def _of_vectorized(function: Any, *args: Any, **kwargs: Any) -> bool:
+    return _holds_array([*args, *kwargs.values()])
+
+
+def _of_key(builder: Any, key: Any) -> bool:
+    return _holds_array(key if isinstance(key, tuple) else (key,))
+
+
+def _refuse_strides(*args: Any, **kwargs: Any) -> None:
+    unsupported(
+        "np.lib.stride_tricks.as_strided of a traced array",
+        "values have no memory yet; use np.lib.stride_tricks.sliding_window_view, np.broadcast_to or slices",
+    )
+
+
+def _refuse_nditer(*args: Any, **kwargs: Any) -> None:
+    unsupported(
+        "np.nditer of a traced array",
+        "its elements are not known yet; use array operations, or x.flat to go through the elements",
+    )
+
+
+def _enumerated(arr: Any) -> Iterator[tuple[tuple[int, ...], Any]]:
+    x = as_array(arr)
+    return ((index, x[index]) for index in np.ndindex(*x.shape))
+
+
+def _of_number(value: Any) -> bool:
+    """What NumPy would have as a scalar."""
+    return is_array(value) and value.ndim == 0 and not _sharing.is_shared(value)
+
+
 def _without_seed(seed: Any = None) -> bool:
     return seed is None
 
@@ -57,34 +95,103 @@ def _refuse_generator(seed: Any = None) -> None:
     unsupported("np.random.default_rng() inside a jitted function", _random.ADVICE)
 
 
-#: module, name -> which arguments make it ours, and what is done then: by default, what is done for Arrays
-_REPLACED: dict[tuple[str, str], tuple[Callable[..., bool], Callable[..., Any] | None]] = {
-    ("numpy", "zeros"): (_of_our_dtype(1), None),
-    ("numpy", "empty"): (_of_our_dtype(1), None),
-    ("numpy", "ones"): (_of_our_dtype(1), None),
-    ("numpy", "full"): (_of_our_dtype(2), None),
-    ("numpy", "array"): (_of_arrays, None),
-    ("numpy", "asarray"): (_of_arrays, None),
-    ("numpy", "asanyarray"): (_of_arrays, None),
-    ("numpy", "ascontiguousarray"): (_of_arrays, None),
-    ("numpy", "take"): (_at_computed_places, None),
-    ("numpy.random", "default_rng"): (_without_seed, _refuse_generator),  # where it is loaded; see _random
-}
+class Replaced(NamedTuple):
+    """A function that is another one while a thread traces."""
+
+    owner: str | type  # a module, which may not be loaded, or a class
+    name: str
+    is_ours: Callable[..., bool]  # by the arguments
+    make: Callable[..., Any] | None = None  # by default, what is done for Arrays
+    by_anyone: bool = False  # not only by lines of the user's
+
+
+_REPLACED = [
+    Replaced("numpy", "zeros", _of_our_dtype(1)),
+    Replaced("numpy", "empty", _of_our_dtype(1)),
+    Replaced("numpy", "ones", _of_our_dtype(1)),
+    Replaced("numpy", "full", _of_our_dtype(2)),
+    Replaced("numpy", "array", _of_arrays),
+    Replaced("numpy", "asarray", _of_arrays),
+    Replaced("numpy", "asanyarray", _of_arrays),
+    Replaced("numpy", "ascontiguousarray", _of_arrays),
+    Replaced("numpy", "take", _at_computed_places),
+    Replaced("numpy", "isscalar", _of_number, lambda _: True),
+    Replaced("numpy.lib.stride_tricks", "as_strided", _of_arrays, _refuse_strides),
+    Replaced("numpy", "nditer", _of_arrays, _refuse_nditer),
+    Replaced("numpy", "ndenumerate", _of_arrays, _enumerated),
+    Replaced(
+        "numpy.random", "default_rng", _without_seed, _refuse_generator
+    ),  # where it is loaded; see _random
+    Replaced(np.vectorize, "__call__", _of_vectorized, objects.vectorize, by_anyone=True),
+    Replaced(objects.Concatenator, "__getitem__", _of_key, objects.joined, by_anyone=True),
+    Replaced(objects.Concatenator.__module__, "array", _of_arrays, objects.array_of_part, by_anyone=True),
+]
+
+
+@functools.lru_cache(maxsize=1)
+def _taking_lists() -> list[Replaced]:
+    """All other functions, for lists of Arrays. NumPy does not ask Arrays that are inside lists; so these are replaced, too, but only
+    for functions that turned out to need it, since others may ask whether something is np.mean."""
+    always = {one.name for one in _REPLACED}
+    return [
+        Replaced(module.__name__, name, _of_lists)
+        for module in (np, np.linalg)
+        for name, function in vars(module).items()
+        if callable(function)
+        and not isinstance(function, np.ufunc)
+        and name not in always
+        and TABLE.get(function) is not None
+    ]
+
+
+def takes_lists(name: str) -> bool:
+    return any(one.name == name for one in _taking_lists())
+
+
+class _Replacing:
+    """Functions that are replaced while at least one thread traces."""
+
+    def __init__(self, functions: Callable[[], list[Replaced]]) -> None:
+        self._functions = functions
+        self._traces = 0
+        self._before: list[tuple[Any, str, Any]] = []  # owner, name, what it was
+
+    def start(self) -> None:
+        self._traces += 1
+        if self._traces > 1:
+            return
+        for one in self._functions():
+            owner = sys.modules.get(one.owner) if isinstance(one.owner, str) else one.owner
+            if owner is not None:
+                original = getattr(owner, one.name)
+                self._before.append((owner, one.name, original))
+                setattr(owner, one.name, _replacement_of(one, original))
+
+    def stop(self) -> None:
+        self._traces -= 1
+        if self._traces == 0:
+            self.put_back()
+
+    def put_back(self) -> None:
+        self._traces = 0
+        while self._before:
+            setattr(*self._before.pop())
+
+
 _lock = threading.Lock()
-_traces = 0
-_replaced_now: list[tuple[Any, str, Any]] = []  # module, name, what it was
+_always, _for_lists = _Replacing(lambda: _REPLACED), _Replacing(_taking_lists)
 
 
 def _is_called_by(frame: Any, name: str) -> bool:
     """Whether the line that a frame is at calls what it knows as `name`, and is not a line of NumPy or this package."""
     module = frame.f_globals.get("__name__", "")
-    return module.partition(".")[0] not in ("tokamak", "numpy") and name == _called_name(
+    return module.partition(".")[0] not in ("tokamak", "numpy") and name == called_name(
         frame.f_code, frame.f_lasti
     )
 
 
 @functools.lru_cache(maxsize=4096)
-def _called_name(code: CodeType, offset: int) -> str | None:
+def called_name(code: CodeType, offset: int) -> str | None:
     """The last name of what the call at an offset calls: "zeros" for np.zeros(3). The names of a.b(c) begin where the call
     does, and the one that ends last is that of the function. None where Python does not tell."""
     instructions = list(dis.get_instructions(code))
@@ -105,55 +212,54 @@ def _called_name(code: CodeType, offset: int) -> str | None:
     return max(names)[2] if names else None
 
 
-def _replacement(module: str, name: str, original: Any) -> Any:
-    is_ours, make = _REPLACED[module, name]
-    make = make or TABLE[original]
+def _replacement(one: Replaced, original: Any) -> Any:
+    make = one.make or TABLE[original]
 
     @functools.wraps(original)
     def replaced(*args: Any, **kwargs: Any) -> Any:
-        if not (_native.is_tracing() and _is_called_by(sys._getframe(1), name)):
+        if not _native.is_tracing():
             return original(*args, **kwargs)
         wanted = {key: value for key, value in kwargs.items() if key != "like"}
-        if is_array(kwargs.get("like")) or is_ours(*args, **wanted):
-            return make(*args, **wanted)
-        return original(*args, **kwargs)
+        if not (is_array(kwargs.get("like")) or one.is_ours(*args, **wanted)):
+            return original(*args, **kwargs)
+        is_users = one.by_anyone or _is_called_by(sys._getframe(1), one.name)
+        return make(*args, **wanted) if is_users else original(*args, **kwargs)
 
     return replaced
 
 
+_made: dict[Any, Any] = {}
+
+
+def _replacement_of(one: Replaced, original: Any) -> Any:
+    if (one, original) not in _made:
+        _made[one, original] = _replacement(one, original)
+    return _made[one, original]
+
+
 @contextmanager
-def recording() -> Iterator[None]:
-    """Inside, arrays that the traced function makes are Arrays, to which traced values can be written."""
-    global _traces
+def recording(of_lists: bool = False) -> Iterator[None]:
+    """Inside, arrays that the traced function makes are Arrays, to which traced values can be written; and, if that is asked for, all
+    functions take lists of Arrays."""
+    parts = [_always, _for_lists] if of_lists else [_always]
     with _lock:
-        _traces += 1
-        if _traces == 1:
-            for module_name, name in _REPLACED:
-                if (module := sys.modules.get(module_name)) is not None:
-                    original = getattr(module, name)
-                    _replaced_now.append((module, name, original))
-                    setattr(module, name, _replacement(module_name, name, original))
+        for part in parts:
+            part.start()
     try:
         yield
     finally:
         with _lock:
-            _traces -= 1
-            if _traces == 0:
-                _put_back()
-
-
-def _put_back() -> None:
-    while _replaced_now:
-        setattr(*_replaced_now.pop())
+            for part in parts:
+                part.stop()
 
 
 def _forget_other_threads() -> None:
     """In the child of a fork: threads that traced are not there any more."""
-    global _lock, _traces
+    global _lock
     _lock = threading.Lock()
     if not _native.is_tracing():
-        _traces = 0
-        _put_back()
+        _always.put_back()
+        _for_lists.put_back()
 
 
 os.register_at_fork(after_in_child=_forget_other_threads)

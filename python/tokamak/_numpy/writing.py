@@ -51,7 +51,7 @@ def _write_places(x: Any, items: list[Any], value: Any) -> None:
 
 def _axis_of_few(items: list[Any]) -> int | None:
     """The axis of the only index array, if it names a few slices: the first and last row, say."""
-    axes = [axis for axis, item in enumerate(items) if is_index_array(item) or isinstance(item, int)]
+    axes = [axis for axis, item in enumerate(items) if is_index_array(item) or type(item) is int]
     if len(axes) != 1 or items[axes[0]].ndim != 1 or items[axes[0]].size > _FEW_SLICES:
         return None
     return axes[0]

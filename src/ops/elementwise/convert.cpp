@@ -8,6 +8,21 @@ TensorType convert_type(const TypeContext& context) {
   return {context.attributes.dtype(Attr::dtype), context.inputs[0].shape};
 }
 
+/// Lanes hold the bits of integers, and of floats with 32 and 64.
+TensorType bitcast_type(const TypeContext& context) {
+  const DType from = context.inputs[0].dtype;
+  const DType to = context.attributes.dtype(Attr::dtype);
+  const auto has_bits = [](DType dtype) {
+    return dtype != DType::boolean && !(is_float(dtype) && size_of(dtype) < 4);
+  };
+  if (from != to && (size_of(from) != size_of(to) || !has_bits(from) || !has_bits(to))) {
+    context.fail(
+        "the bits of " + std::string(name_of(from)) + " are not those of " + std::string(name_of(to)),
+        UserError::Kind::type);
+  }
+  return {to, context.inputs[0].shape};
+}
+
 }  // namespace rules
 
 namespace scalar {
@@ -90,6 +105,13 @@ Scalar convert(const ScalarContext& c) {
   }
   if (is_float(from)) return is_float(to) ? float_to_float(x, from, to) : float_to_integer(x, to);
   return is_float(to) ? integer_to_float(x, from, to) : resize(x, from, lane_of(to));
+}
+
+Scalar bitcast(const ScalarContext& c) {
+  Expr x = operand(c, 0);
+  if (c.operand == c.result) return x;
+  if (is_float(c.operand) || is_float(c.result)) return cast(Cast::bitcast, x, lane_of(c.result));
+  return resize(x, c.operand, lane_of(c.result));
 }
 
 }  // namespace scalar

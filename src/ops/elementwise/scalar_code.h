@@ -29,5 +29,6 @@ Scalar pow(const ScalarContext& c);
 Scalar hypot(const ScalarContext& c);
 Scalar nextafter(const ScalarContext& c);
 Scalar convert(const ScalarContext& c);
+Scalar bitcast(const ScalarContext& c);
 
 }  // namespace tokamak::scalar

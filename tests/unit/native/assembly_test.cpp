@@ -26,6 +26,7 @@ Case sample_of(Op op, DType dtype, std::mt19937& random) {
   if (family_of(op) != OpFamily::Elementwise) return array_cases(op, dtype, random)[0];
   Case c{op, {}};
   if (op == Op::convert) c.attributes = {{Attr::dtype, dtype == DType::f32 ? DType::i16 : DType::f32}};
+  if (op == Op::bitcast) c.attributes = {{Attr::dtype, same_bits(dtype)}};
   for (int i = 0; i < info(op).arity; ++i) {
     const DType operand = op == Op::select && i == 0 ? DType::boolean : dtype;
     c.operands.push_back(plain_tensor({operand, {1003}}, {}, random));

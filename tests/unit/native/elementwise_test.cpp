@@ -21,7 +21,8 @@ class Elementwise : public ::testing::TestWithParam<Op> {
   }
 
   /// convert has one case per target, the others one.
-  std::vector<Attributes> attribute_sets(bool all_targets) const {
+  std::vector<Attributes> attribute_sets(bool all_targets, DType operand) const {
+    if (op() == Op::bitcast) return {{{Attr::dtype, same_bits(operand)}}};
     if (op() != Op::convert) return {{}};
     std::vector<Attributes> sets;
     for (DType target : kAllDTypes) {
@@ -45,7 +46,7 @@ class Elementwise : public ::testing::TestWithParam<Op> {
 
 TEST_P(Elementwise, IsRightForSpecialValuesOfEveryDType) {
   for (DType dtype : dtypes_of(op())) {
-    for (const Attributes& attributes : attribute_sets(true)) {
+    for (const Attributes& attributes : attribute_sets(true, dtype)) {
       std::vector<Tensor> operands = meeting_values(dtype, operand_count());
       if (op() == Op::select) {
         operands = meeting_values(dtype, 2);
@@ -59,7 +60,7 @@ TEST_P(Elementwise, IsRightForSpecialValuesOfEveryDType) {
 
 TEST_P(Elementwise, IsRightForEveryDType) {
   for (DType dtype : dtypes_of(op())) {
-    for (const Attributes& attributes : attribute_sets(true)) {
+    for (const Attributes& attributes : attribute_sets(true, dtype)) {
       if (op() != Op::convert) {
         ASSERT_EQ(check(random_case(dtype, {{131}}, attributes), {dense}), "");
       }
@@ -72,14 +73,14 @@ class ElementwiseUnary : public Elementwise {};
 
 TEST_P(ElementwiseUnary, IsRightForEverySixteenBitFloat) {
   for (DType dtype : {DType::f16, DType::bf16}) {
-    for (const Attributes& attributes : attribute_sets(false))
+    for (const Attributes& attributes : attribute_sets(false, dtype))
       ASSERT_EQ(check({op(), {all_values(dtype)}, attributes}, {dense}), "");
   }
 }
 
 TEST_P(Elementwise, IsRightForEveryShape) {
   for (DType dtype : representative_dtypes(op())) {
-    for (const Attributes& attributes : attribute_sets(false)) {
+    for (const Attributes& attributes : attribute_sets(false, dtype)) {
       for (const Shape& shape : shapes_for(dtype))
         ASSERT_EQ(check(random_case(dtype, {shape}, attributes), {dense}), "");
     }
@@ -89,7 +90,7 @@ TEST_P(Elementwise, IsRightForEveryShape) {
 TEST_P(Elementwise, IsRightForEveryLayout) {
   constexpr size_t kCount = std::size(kArrangements);
   for (DType dtype : representative_dtypes(op())) {
-    for (const Attributes& attributes : attribute_sets(false)) {
+    for (const Attributes& attributes : attribute_sets(false, dtype)) {
       for (size_t i = 1; i < kCount; ++i) {
         const std::vector<Arrangement> each = {kArrangements[i], kArrangements[(i + 3) % kCount],
                                                kArrangements[(i + 4) % kCount]};

@@ -39,6 +39,26 @@ inline std::vector<DType> dtypes_of(Op op) {
   return dtypes;
 }
 
+/// A dtype that the bits of another can be read as.
+inline DType same_bits(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return DType::u32;
+    case DType::f64:
+      return DType::i64;
+    case DType::i32:
+      return DType::f32;
+    case DType::u64:
+      return DType::f64;
+    case DType::i8:
+      return DType::u8;
+    case DType::u16:
+      return DType::i16;
+    default:
+      return dtype;
+  }
+}
+
 /// A wide float, a narrow one and the narrowest integer, as far as the op takes them; otherwise bool.
 inline std::vector<DType> representative_dtypes(Op op) {
   std::vector<DType> dtypes;

@@ -1,0 +1,99 @@
+"""Python's operators on Arrays: as x op y, y op x and x op= y, with NumPy's rules, or Python's where both are its numbers."""
+
+# NumPy's functions take and give anything; the types are checked where they run.
+# mypy: no-warn-return-any
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import _dtypes, _sharing
+from .._errors import UserTypeError, fail
+from .._native import ArrayBase
+from .._ops import as_array, convert, is_number
+from . import numbers, ufuncs, writing
+
+if TYPE_CHECKING:
+    from .._array import Array
+
+OPERANDS = (bool, int, float, np.generic, np.ndarray, ArrayBase, list, tuple)
+_DIVISIONS = (np.true_divide, np.floor_divide, np.remainder)
+
+
+def binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> tuple[Any, Any, Any]:
+    """An operator: as x op y, y op x and x op= y."""
+
+    def forward(self: Array, other: Any) -> Any:
+        return _operate(ufunc, python, self, other) if _is_operand(self, other, ufunc) else NotImplemented
+
+    def reflected(self: Array, other: Any) -> Any:
+        return _operate(ufunc, python, other, self) if _is_operand(self, other, ufunc) else NotImplemented
+
+    def in_place(self: Array, other: Any) -> Any:
+        if not _is_operand(self, other, ufunc):
+            return NotImplemented
+        return assign_in_place(self, _operate(ufunc, python, self, other), ufunc)
+
+    return forward, reflected, in_place
+
+
+def _is_operand(x: Array, value: Any, ufunc: np.ufunc) -> bool:
+    if isinstance(value, (list, tuple)) and (x._weak is not None or (ufunc is np.multiply and _is_count(x))):
+        return False  # n * [0] repeats the list, and [0] + n is an error
+    if type(value) is complex:
+        fail(
+            UserTypeError,
+            f"{ufunc.__name__}: complex numbers are not supported; compute with real and imaginary parts",
+        )
+    return isinstance(value, OPERANDS)
+
+
+def _is_count(x: Array) -> bool:
+    """An integer that NumPy would have as a scalar, by which lists are repeated."""
+    return x._traced and x.ndim == 0 and x.dtype.kind in "iu" and not _sharing.is_shared(x)
+
+
+def _weak_of(value: Any) -> Any:
+    return type(value) if is_number(value) else value._weak if isinstance(value, ArrayBase) else None
+
+
+def _operate(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
+    kinds = _weak_of(x), _weak_of(y)
+    if kinds[0] is None or kinds[1] is None:
+        return ufuncs.call(ufunc, x, y)
+    # Both are Python's numbers, traced or not: so is the result.
+    kind = type(python(kinds[0](1), kinds[1](1)))
+    if ufunc in _DIVISIONS:
+        y = numbers.divisor(y, ufunc)
+    if ufunc is np.power:
+        x, y, kind = numbers.power(x, y, kind)
+    operands = [
+        convert(as_array(value), _dtypes.INT64) if given is bool and kind is not bool else value
+        for value, given in zip((x, y), kinds, strict=True)
+    ]
+    result = ufuncs.call(ufunc, *operands)
+    return convert(result, _dtypes.default_of(kind))._with_weak(kind)
+
+
+def assign_in_place(x: Array, result: Any, ufunc: np.ufunc) -> Any:
+    """What x op= y leaves in x: the result, in the memory of x. Numbers have no memory: they are replaced."""
+    if x._weak is not None:
+        return result
+    value = writing.fitting(x, result, ufunc.__name__, "same_kind")
+    if x.ndim == 0 and not _sharing.is_shared(x):
+        return value
+    _sharing.write(x, value, ufunc.__name__)
+    return x
+
+
+def unary(ufunc: np.ufunc, python: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def method(self: Array) -> Any:
+        if self._weak is None:
+            return ufuncs.call(ufunc, self)
+        kind = type(python(self._weak(1)))
+        return ufuncs.call(ufunc, convert(self, _dtypes.default_of(kind)))._with_weak(kind)
+
+    return method
