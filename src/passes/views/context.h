@@ -69,6 +69,8 @@ struct AxisRange {
   int64_t last() const { return start + (count - 1) * step; }
 };
 std::vector<AxisRange> ranges_of(const Attributes& slice, const Shape& operand);
+/// The operand of a select that all these elements of it come from, where positions decide.
+std::optional<Value> chosen_for(const Graph& graph, Value select, const std::vector<AxisRange>& ranges);
 Attributes slice_attributes(const std::vector<AxisRange>& ranges);
 
 }  // namespace tokamak
