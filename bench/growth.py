@@ -1,6 +1,6 @@
 """How long compiling takes as unrolled loops get longer.
 
-Times are of the processor, of the first call: tracing, compiling and one run. Answers are compared with NumPy's.
+Times are of the processor, of the first call: tracing, compiling, one run. Answers are compared with NumPy's.
 
     python bench/growth.py [NAME ...] [STEPS ...]
 """

@@ -39,6 +39,7 @@ Graph steps_over_rows(int64_t steps) {
     const Value row = graph.add(Op::reshape, {part}, {{Attr::shape, Ints{64}}});
     x = graph.add(Op::add, {graph.add(Op::mul, {x, number(graph, 1.0 / static_cast<double>(i + 2))}), row});
     x = graph.add(Op::cumsum, {x}, {{Attr::axis, int64_t{0}}});
+    x = graph.add(Op::reverse, {x}, {{Attr::axes, Ints{0}}});
   }
   graph.set_outputs({x});
   return graph;
