@@ -146,8 +146,12 @@ class Assembly {
     if (kernel.sort) return found;
     const CompiledProduct* product = compiled_[step]->product.get();
     if (product == nullptr) {
-      for (size_t i = 0; i < kernel.inputs.size(); ++i)
-        found.emplace_back(kernel.inputs[i], static_cast<BufferId>(i));
+      for (size_t i = 0; i < kernel.inputs.size(); ++i) {
+        const bool is_part =
+            kernel.body.type_of(kernel.body.parameters()[i]) != graph_.type_of(kernel.inputs[i]);
+        if (!is_part && (kernel.offsets.empty() || kernel.offsets[i] == 0))
+          found.emplace_back(kernel.inputs[i], static_cast<BufferId>(i));
+      }
       return found;
     }
     const CompiledStage& stage = product->stages.back();
@@ -367,10 +371,11 @@ class Assembly {
     // The step keeps the whole kernel in use, and so known to the cache.
     step.code = std::shared_ptr<const NativeKernel>(compiled_[number], compiled_[number]->code.get());
     step.kernel = compiled_[number]->loops;
-    for (Value input : kernel.inputs) {
-      step.buffers.push_back(read_place(input, plan));
-      step.bytes_read += graph_.type_of(input).bytes();
-      note_strides(input, step.strided_inputs);
+    for (size_t i = 0; i < kernel.inputs.size(); ++i) {
+      step.buffers.push_back(read_place(kernel.inputs[i], plan));
+      if (!kernel.offsets.empty()) step.buffers.back().offset = kernel.offsets[i];
+      step.bytes_read += kernel.body.type_of(kernel.body.parameters()[i]).bytes();
+      note_strides(kernel.inputs[i], step.strided_inputs);
     }
     for (Value output : kernel.outputs) {
       step.buffers.push_back(written_place(output, plan));

@@ -7,6 +7,7 @@
 #include "driver/kernel_cache.h"
 #include "driver/prepare_pages.h"
 #include "driver/report.h"
+#include "driver/share_code.h"
 #include "fusion/fuse.h"
 #include "ir/text.h"
 #include "passes/pipeline.h"
@@ -37,8 +38,9 @@ Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const
   clock.finish("passes");
 
   // 2. Fusion: which operations share a kernel.
-  const FusionResult fusion =
+  FusionResult fusion =
       fuse(optimized, {.fuse = options.fuse, .l2_bytes = cpu.l2_bytes, .l3_bytes = cpu.l3_bytes});
+  share_code(optimized, layouts, fusion.kernels);
   clock.finish("fusion");
 
   // 3. Every kernel becomes loops, the loops are scheduled for this processor, and LLVM makes them machine

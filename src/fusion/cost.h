@@ -28,5 +28,9 @@ bool worth_sweeping_rows_again(const Domain& domain);
 inline constexpr double kMaxKernelCost = 1200;
 /// Beyond this number of arrays read and written, the processor's prefetchers lose track.
 inline constexpr size_t kMaxKernelArrays = 40;
+/// Every reduction and scan has a register to itself all along the loops. With more of them than the
+/// processor has registers each goes through memory, and the code generator takes long to say so: four times
+/// as many, ten times as long.
+inline constexpr size_t kMaxKernelSweeps = 32;
 
 }  // namespace tokamak

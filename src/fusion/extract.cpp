@@ -44,7 +44,10 @@ class Extraction {
       kernel.constant.push_back(state_.graph[value].op == Op::constant);
     }
     for (Value value : seen) {
-      if (!is_read(value)) mapping[static_cast<uint32_t>(value)] = copy(value, mapping, kernel.body);
+      if (is_read(value)) continue;
+      const Value made = copy(value, mapping, kernel.body);
+      mapping[static_cast<uint32_t>(value)] = made;
+      if (kernel.body[made].op == Op::constant) kernel.numbers.push_back({made, value});
     }
     std::vector<Value> results;
     for (Value output : outputs_) {
@@ -78,10 +81,9 @@ class Extraction {
 
   Value copy(Value value, const std::unordered_map<uint32_t, Value>& mapping, Graph& body) const {
     const Node& node = state_.graph[value];
-    if (node.op == Op::constant) return body.add_constant(node.attributes.tensor(Attr::value), node.where);
     std::vector<Value> inputs;
     for (Value input : node.inputs) inputs.push_back(mapping.at(static_cast<uint32_t>(input)));
-    return body.add(node.op, std::move(inputs), node.attributes, node.where);
+    return body.add_copy(state_.graph, node, std::move(inputs));
   }
 
   /// Members that turned out not to be needed may have been the ones that sweep.

@@ -166,6 +166,7 @@ class Fuser {
     Group& group = state_.groups[static_cast<size_t>(group_id)];
     group.domain = joining.domain;
     group.members.push_back(value);
+    if (sweeps(state_.graph[value])) ++group.sweeps;
     if (joining.is_permuted) group.permuted.insert(value);
     group.recomputed.insert(joining.recomputed.begin(), joining.recomputed.end());
     for (Value again : joining.recomputed) {
@@ -194,6 +195,7 @@ class Fuser {
     Group& target = state_.groups[static_cast<size_t>(into)];
     for (Value member : source.members) state_[member].group = into;
     target.members.insert(target.members.end(), source.members.begin(), source.members.end());
+    target.sweeps += source.sweeps;
     target.recomputed.insert(source.recomputed.begin(), source.recomputed.end());
     target.arrays.insert(source.arrays.begin(), source.arrays.end());
     target.permuted.insert(source.permuted.begin(), source.permuted.end());

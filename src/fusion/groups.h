@@ -22,6 +22,7 @@ struct Group {
       recomputed;            ///< values of other groups (or members read at other points) it computes itself
   std::set<Value> arrays;    ///< values it reads from memory
   double cost = 0;           ///< scalar_cost of everything in it
+  size_t sweeps = 0;         ///< how many of its members are reductions and scans
   std::set<Value> permuted;  ///< members that are transposes of others, see FusedKernel::permuted
   std::optional<Value> product;  ///< the dot among its members; there is one at most
   size_t columns = 0;            ///< how many of the last axes of the domain are columns of the product

@@ -57,7 +57,15 @@ struct FusedKernel {
   Graph body;                  ///< parameters are what it reads, outputs what it writes
   std::vector<Value> inputs;   ///< of the whole graph, one per parameter of the body
   std::vector<bool> constant;  ///< which inputs are known when the program is compiled
-  std::vector<Value> outputs;  ///< of the whole graph, one per output of the body
+  /// By input: how many bytes after its first element it is read from; empty when all are read from there.
+  std::vector<int64_t> offsets;
+  /// A constant of the body, and the one of the whole graph that it is.
+  struct Number {
+    Value constant;
+    Value source;
+  };
+  std::vector<Number> numbers;  ///< in the order of the body
+  std::vector<Value> outputs;   ///< of the whole graph, one per output of the body
   Domain domain;
   /// Outputs (by position) that are transposes of a value computed at every point: stored where the transpose
   /// has the element, without a loop over the result.

@@ -381,6 +381,10 @@ class Examination {
     if (group_.members.empty() && joining_.merged.empty()) return;  // a kernel of its own is always possible
     if (group_.cost + joining_.cost > kMaxKernelCost)
       return refuse("the kernel would grow too large to compile quickly");
+    size_t sweeping = group_.sweeps + (sweeps(graph_[value_]) ? 1 : 0);
+    for (int merged : joining_.merged) sweeping += state_.groups[static_cast<size_t>(merged)].sweeps;
+    if (sweeping > kMaxKernelSweeps)
+      return refuse("the kernel would reduce more values than there are registers");
     size_t arrays = group_.arrays.size();
     for (Value array : joining_.arrays) arrays += group_.arrays.count(array) == 0 ? 1 : 0;
     if (arrays > kMaxKernelArrays) return refuse("the kernel would read and write too many arrays at once");

@@ -33,6 +33,14 @@ Value Graph::add(Op op, std::vector<Value> inputs, Attributes attributes, Source
   return append({op, std::move(type), std::move(inputs), std::move(attributes), std::move(where)});
 }
 
+Value Graph::add_copy(const Graph& other, const Node& node, std::vector<Value> inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (type_of(inputs[i]) != other.type_of(node.inputs[i]))
+      return add(node.op, std::move(inputs), node.attributes, node.where);
+  }
+  return append({node.op, node.type, std::move(inputs), node.attributes, node.where});
+}
+
 const Tensor* Graph::constant_value(Value value) const {
   const Node& node = (*this)[value];
   return node.op == Op::constant ? &node.attributes.tensor(Attr::value) : nullptr;
@@ -49,6 +57,7 @@ std::vector<uint32_t> count_uses(const Graph& graph) {
 
 GraphRewriter::GraphRewriter(const Graph& old)
     : old_(old), new_(old.name()), mapping_(old.size()), mapped_(old.size(), false) {
+  new_.reserve(old.size());
   for (size_t i = 0; i < old.parameters().size(); ++i) {
     Value parameter = old.parameters()[i];
     map(parameter, new_.add_parameter(old.parameter_name(i), old.type_of(parameter), old[parameter].where));
@@ -70,9 +79,7 @@ void GraphRewriter::map(Value old_value, Value new_value) {
 Value GraphRewriter::copy(Value old_value) {
   if (is_mapped(old_value)) return (*this)(old_value);
   const Node& node = old_[old_value];
-  Value made = node.op == Op::constant
-                   ? new_.add_constant(node.attributes.tensor(Attr::value), node.where)
-                   : new_.add(node.op, (*this)(std::span<const Value>(node.inputs)), node.attributes, node.where);
+  const Value made = new_.add_copy(old_, node, (*this)(std::span<const Value>(node.inputs)));
   map(old_value, made);
   return made;
 }

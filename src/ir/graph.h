@@ -65,7 +65,11 @@ class Graph {
   Value add_constant(Tensor value, SourceLocation where = {});
   /// Derives the type by the op's rule; throws UserError naming op, types and line when it does not hold.
   Value add(Op op, std::vector<Value> inputs, Attributes attributes = {}, SourceLocation where = {});
+  /// A node of another graph again. Its type is known where the inputs have the types that they have there.
+  Value add_copy(const Graph& other, const Node& node, std::vector<Value> inputs);
   void set_outputs(std::vector<Value> outputs) { outputs_ = std::move(outputs); }
+  /// Makes room for so many nodes at once.
+  void reserve(size_t nodes) { nodes_.reserve(nodes); }
 
   size_t size() const { return nodes_.size(); }
   const Node& operator[](Value value) const { return nodes_[index_of(value)]; }

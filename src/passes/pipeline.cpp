@@ -28,12 +28,12 @@ constexpr GraphPass kGraphPasses[] = {
      }},
     // After folding, which makes constants of the factors; before the next round folds them into the weights.
     {"fold-scales", "make the factors of a product part of its constant weights",
-     [](const Graph& graph, const PipelineOptions&) { return fold_scales(graph); }},
+     [](const Graph& graph, const PipelineOptions&) { return fold_scales(graph); }, Op::dot},
     {"normalise-late", "divide by the sums of a softmax after the product that follows",
-     [](const Graph& graph, const PipelineOptions&) { return normalise_late(graph); }},
+     [](const Graph& graph, const PipelineOptions&) { return normalise_late(graph); }, Op::dot},
     // Before the rest: what it writes has views and conversions to simplify.
     {"expand-products", "write products without a matrix on one side as sums",
-     [](const Graph& graph, const PipelineOptions&) { return expand_products(graph); }},
+     [](const Graph& graph, const PipelineOptions&) { return expand_products(graph); }, Op::dot},
     // Before the views: where an operand that made the shape goes away, a broadcast comes in its place.
     {"simplify", "algebra that keeps every bit",
      [](const Graph& graph, const PipelineOptions&) { return simplify(graph); }},
@@ -79,18 +79,41 @@ void verify_after(const GraphPass& pass, const Graph& graph) {
   }
 }
 
-Graph run_pass(const GraphPass& pass, const Graph& graph, int round, const PipelineOptions& options) {
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point start = Clock::now();
-  Graph result = pass.run(graph, options);
-  const std::chrono::duration<double, std::milli> time = Clock::now() - start;
-  if (options.verify) verify_after(pass, result);
-  if (options.record != nullptr) {
-    options.record->push_back({std::string(pass.name), round, time.count(), graph.size(), result.size()});
-  }
-  if (options.after_pass) options.after_pass(pass.name, result);
-  return result;
+bool has_work(const GraphPass& pass, const Graph& graph) {
+  return !pass.about || std::any_of(graph.nodes().begin(), graph.nodes().end(),
+                                    [&](const Node& node) { return node.op == *pass.about; });
 }
+
+/// One round of passes, each over what the one before it made. `before` stays as it is.
+class Round {
+ public:
+  Round(const Graph& before, int number, const PipelineOptions& options)
+      : before_(before), number_(number), options_(options) {}
+
+  void run(const GraphPass& pass) {
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point start = Clock::now();
+    const size_t nodes_before = graph().size();
+    if (has_work(pass, graph())) made_ = pass.run(graph(), options_);
+    const std::chrono::duration<double, std::milli> time = Clock::now() - start;
+    if (options_.verify) verify_after(pass, graph());
+    if (options_.record != nullptr)
+      options_.record->push_back(
+          {std::string(pass.name), number_, time.count(), nodes_before, graph().size()});
+    if (options_.after_pass) options_.after_pass(pass.name, graph());
+  }
+
+  /// What the passes made; nullopt when none had work.
+  std::optional<Graph> result() { return std::move(made_); }
+
+ private:
+  const Graph& graph() const { return made_ ? *made_ : before_; }
+
+  const Graph& before_;
+  int number_;
+  const PipelineOptions& options_;
+  std::optional<Graph> made_;
+};
 
 }  // namespace
 
@@ -99,10 +122,12 @@ std::span<const GraphPass> graph_passes() { return kGraphPasses; }
 Graph run_pipeline(Graph graph, const PipelineOptions& options) {
   const std::vector<const GraphPass*> passes = chosen_passes(options);
   const int rounds = options.passes.empty() ? kMaxRounds : 1;
-  for (int round = 0; round < rounds; ++round) {
-    const Graph before = graph;
-    for (const GraphPass* pass : passes) graph = run_pass(*pass, graph, round, options);
-    if (same_structure(before, graph)) break;
+  for (int number = 0; number < rounds; ++number) {
+    Round round(graph, number, options);
+    for (const GraphPass* pass : passes) round.run(*pass);
+    std::optional<Graph> made = round.result();
+    if (!made || same_structure(graph, *made)) break;
+    graph = std::move(*made);
   }
   return graph;
 }

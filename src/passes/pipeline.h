@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,6 +34,7 @@ struct GraphPass {
   std::string_view name;
   std::string_view summary;
   Graph (*run)(const Graph& graph, const PipelineOptions& options);
+  std::optional<Op> about = std::nullopt;  ///< it leaves graphs without this op as they are
 };
 
 /// Every pass, in the order of the pipeline.

@@ -18,7 +18,8 @@ namespace tokamak {
 struct Place {
   enum class Kind : uint8_t { input, output, arena, constant, block };
   Kind kind;
-  int64_t at;  ///< position of the input, output or constant; offset in the arena; unused for blocks
+  int64_t at;          ///< position of the input, output or constant; offset in the arena; unused for blocks
+  int64_t offset = 0;  ///< bytes from there to what is read
 };
 
 /// One operand of a product, in the memory of a program.

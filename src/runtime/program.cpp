@@ -49,11 +49,16 @@ struct Running final : BlockMemory {
   size_t rank_of(int input) const override { return program.inputs[static_cast<size_t>(input)].shape.size(); }
 
   void* find(Place place) const override {
+    std::byte* start = first_byte(place);
+    return start == nullptr ? nullptr : start + place.offset;
+  }
+
+  std::byte* first_byte(Place place) const {
     switch (place.kind) {
-      case Program::Place::Kind::input:
-        return const_cast<void*>(inputs[place.at]);  // NOLINT: donated ones are written
+      case Program::Place::Kind::input:  // NOLINTNEXTLINE: donated ones are written
+        return static_cast<std::byte*>(const_cast<void*>(inputs[place.at]));
       case Program::Place::Kind::output:
-        return outputs[place.at];
+        return static_cast<std::byte*>(outputs[place.at]);
       case Program::Place::Kind::arena:
         return arena + place.at;
       case Program::Place::Kind::constant:

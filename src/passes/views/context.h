@@ -33,6 +33,11 @@ class ViewContext {
   const SourceLocation& where() const { return *where_; }
   Value make_inner(Pending pending) { return make(std::move(pending), *where_); }
 
+  /// Whether concatenations show their pieces. One that only others like it look into does not: of a thousand
+  /// writes to parts of an array only the last has a thousand pieces.
+  bool is_wanted_flat() const { return wants_flat_; }
+  void want_flat(bool wanted) { wants_flat_ = wanted; }
+
   /// Where each operand of a concatenation begins on its axis; the total at the end.
   const std::vector<int64_t>& offsets_of(Value concatenation);
 
@@ -40,6 +45,7 @@ class ViewContext {
   Graph& made_;
   const SourceLocation* where_ = nullptr;
   int depth_ = 0;
+  bool wants_flat_ = true;
   std::unordered_map<size_t, std::vector<int64_t>> offsets_;
 };
 
@@ -69,6 +75,8 @@ struct AxisRange {
   int64_t last() const { return start + (count - 1) * step; }
 };
 std::vector<AxisRange> ranges_of(const Attributes& slice, const Shape& operand);
+/// The operand of a select that all these elements of it come from, where positions decide.
+std::optional<Value> chosen_for(const Graph& graph, Value select, const std::vector<AxisRange>& ranges);
 Attributes slice_attributes(const std::vector<AxisRange>& ranges);
 
 }  // namespace tokamak

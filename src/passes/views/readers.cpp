@@ -44,46 +44,93 @@ std::optional<AxisRange> run_along(const ViewContext& context, Value slice, Valu
   return ranges[axis];
 }
 
-/// The pieces of a concatenation along `axis` that the value is, or is a run of; nothing when it is neither.
-std::vector<Value> pieces_of(ViewContext& context, Value value, size_t axis) {
-  const bool is_slice = context.graph()[value].op == Op::slice;
-  const Value whole = is_slice ? context.graph()[value].inputs[0] : value;
-  if (context.graph()[whole].op != Op::concatenate) return {};
-  if (static_cast<size_t>(context.graph()[whole].attributes.integer(Attr::axis)) != axis) return {};
-  const std::vector<Value> inputs = context.graph()[whole].inputs;
-  if (!is_slice) return inputs;
-  const std::optional<AxisRange> run = run_along(context, value, whole, axis);
-  if (!run) return {};
-  const std::vector<int64_t> offsets = context.offsets_of(whole);
-  std::vector<Value> pieces;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const Shape shape = context.shape_of(inputs[i]);
-    const int64_t first = std::max<int64_t>(run->start - offsets[i], 0);
-    const int64_t end = std::min(run->start + run->count - offsets[i], shape[axis]);
-    if (first >= end) continue;
-    std::vector<AxisRange> ranges(shape.size());
-    for (size_t k = 0; k < shape.size(); ++k) ranges[k] = {0, 1, shape[k]};
-    ranges[axis] = {first, 1, end - first};
-    pieces.push_back(end - first == shape[axis]
-                         ? inputs[i]
-                         : context.make_inner(Pending{Op::slice, {inputs[i]}, slice_attributes(ranges)}));
+/// Concatenations of more pieces are left as they are.
+constexpr size_t kMaxPieces = 1 << 16;
+
+/// What a nest of concatenations along one axis, and of runs of them, is made of.
+class Pieces {
+ public:
+  Pieces(ViewContext& context, size_t axis) : context_(context), axis_(axis) {}
+
+  /// The pieces in order; nothing when the operands are pieces themselves, or there are too many.
+  std::optional<std::vector<Value>> of(const std::vector<Value>& operands) {
+    for (size_t i = operands.size(); i-- > 0;)
+      work_.push_back({operands[i], 0, context_.shape_of(operands[i])[axis_]});
+    while (!work_.empty()) {
+      const Run run = work_.back();
+      work_.pop_back();
+      if (!open(run)) found_.push_back(run_of(run));
+      if (found_.size() + work_.size() > kMaxPieces) return std::nullopt;
+    }
+    if (!opened_) return std::nullopt;
+    return std::move(found_);
   }
-  return pieces;
-}
+
+ private:
+  /// Elements start, start + 1, ... along the axis, all of the other axes.
+  struct Run {
+    Value value;
+    int64_t start;
+    int64_t count;
+  };
+
+  bool is_nest(Value value) const {
+    const Node& node = context_.graph()[value];
+    return node.op == Op::concatenate && static_cast<size_t>(node.attributes.integer(Attr::axis)) == axis_;
+  }
+
+  /// Replaces a run of a nest by runs of what is inside.
+  bool open(const Run& run) {
+    if (is_nest(run.value)) {
+      open_nest(run);
+    } else if (context_.graph()[run.value].op == Op::slice &&
+               is_nest(context_.graph()[run.value].inputs[0])) {
+      const Value whole = context_.graph()[run.value].inputs[0];
+      const std::optional<AxisRange> part = run_along(context_, run.value, whole, axis_);
+      if (!part) return false;
+      open_nest({whole, part->start + run.start, run.count});
+    } else {
+      return false;
+    }
+    opened_ = true;
+    return true;
+  }
+
+  void open_nest(const Run& run) {
+    const std::vector<Value>& inputs = context_.graph()[run.value].inputs;
+    const std::vector<int64_t>& offsets = context_.offsets_of(run.value);
+    const int64_t end = run.start + run.count;
+    auto last = static_cast<size_t>(std::lower_bound(offsets.begin(), offsets.end(), end) - offsets.begin());
+    for (; last > 0 && offsets[last] > run.start; --last) {  // the first one comes to lie on top
+      const int64_t first = std::max(offsets[last - 1], run.start);
+      const int64_t count = std::min(offsets[last], end) - first;
+      if (count > 0) work_.push_back({inputs[last - 1], first - offsets[last - 1], count});
+    }
+  }
+
+  Value run_of(const Run& run) {
+    const Shape shape = context_.shape_of(run.value);
+    if (run.count == shape[axis_]) return run.value;
+    std::vector<AxisRange> ranges(shape.size());
+    for (size_t i = 0; i < shape.size(); ++i) ranges[i] = {0, 1, shape[i]};
+    ranges[axis_] = {run.start, 1, run.count};
+    return context_.make_inner(Pending{Op::slice, {run.value}, slice_attributes(ranges)});
+  }
+
+  ViewContext& context_;
+  size_t axis_;
+  std::vector<Run> work_;
+  std::vector<Value> found_;
+  bool opened_ = false;
+};
 
 /// concatenate(a, concatenate(b, c)) = concatenate(a, b, c), and the same with runs of concatenations: many
 /// writes to parts of an array become one concatenation.
 std::optional<Rewrite> flattened(ViewContext& context, const Pending& node, size_t axis) {
-  std::vector<Value> all;
-  bool found = false;
-  for (Value input : node.inputs) {
-    const std::vector<Value> pieces = pieces_of(context, input, axis);
-    found = found || !pieces.empty();
-    if (pieces.empty()) all.push_back(input);
-    all.insert(all.end(), pieces.begin(), pieces.end());
-  }
-  if (!found) return std::nullopt;
-  return Pending{Op::concatenate, std::move(all), node.attributes};
+  if (!context.is_wanted_flat()) return std::nullopt;
+  std::optional<std::vector<Value>> pieces = Pieces(context, axis).of(node.inputs);
+  if (!pieces) return std::nullopt;
+  return Pending{Op::concatenate, std::move(*pieces), node.attributes};
 }
 
 }  // namespace

@@ -66,7 +66,8 @@ std::optional<Rewrite> slice_of_transpose(ViewContext& context, Value inner, Val
 }
 
 /// slice(reverse(x)) = reverse(slice(x)), counting from the other end.
-Rewrite slice_of_reverse(ViewContext& context, Value inner, Value operand, const std::vector<AxisRange>& outer) {
+Rewrite slice_of_reverse(ViewContext& context, Value inner, Value operand,
+                         const std::vector<AxisRange>& outer) {
   const Attributes attributes = context.graph()[inner].attributes;
   std::vector<AxisRange> ranges = outer;
   for (int64_t axis : attributes.ints(Attr::axes)) {
@@ -111,9 +112,15 @@ std::optional<Rewrite> slice_of_padding(const ViewContext& context, Value inner,
     if (outer[i].last() < low[i] || outer[i].start >= end) {
       return Pending{Op::broadcast, {pad.inputs[1]}, {{Attr::shape, shape_of(outer)}}};
     }
-    const bool gaps = interior[i] != 0 && operand[i] > 1;
-    inside = inside && !gaps && outer[i].start >= low[i] && outer[i].last() < end;
     ranges[i].start -= low[i];
+    const int64_t apart = operand[i] > 1 ? interior[i] + 1 : 1;  // elements of the operand
+    const bool in_step = outer[i].count == 1 || outer[i].step % apart == 0;
+    if (in_step && ranges[i].start >= 0 && ranges[i].start % apart != 0) {
+      return Pending{Op::broadcast, {pad.inputs[1]}, {{Attr::shape, shape_of(outer)}}};
+    }
+    inside = inside && in_step && outer[i].start >= low[i] && outer[i].last() < end;
+    ranges[i].start /= apart;
+    if (outer[i].count > 1) ranges[i].step /= apart;
   }
   if (!inside) return std::nullopt;
   return slice(pad.inputs[0], ranges);
@@ -168,6 +175,10 @@ std::optional<Rewrite> rewrite_slice(ViewContext& context, const Pending& node) 
       return slice_of_concatenation(context, input, ranges);
     case Op::pad:
       return slice_of_padding(context, input, ranges);
+    case Op::select:
+      if (const std::optional<Value> chosen = chosen_for(context.graph(), input, ranges))
+        return slice(*chosen, ranges);
+      return std::nullopt;
     default:
       return std::nullopt;
   }
