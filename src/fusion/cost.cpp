@@ -51,4 +51,11 @@ bool worth_sweeping_rows_again(const Domain& domain) {
   return (rows_are_columns ? rows / kColumnsPerTask : rows) >= kEnoughTasks;
 }
 
+bool worth_reducing_rows(const Domain& domain, int64_t terms) {
+  constexpr int64_t kTermsOfOneThread = 64 << 10;
+  constexpr int64_t kEnoughTasks = 4;
+  return element_count(domain.extents) * terms <= kTermsOfOneThread ||
+         element_count(domain.row_extents()) >= kEnoughTasks;
+}
+
 }  // namespace tokamak

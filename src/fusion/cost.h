@@ -24,6 +24,10 @@ bool worth_recomputing(const Recomputation& value, const FusionOptions& options)
 /// so there must be enough of them, or so little work that one thread does it all.
 bool worth_sweeping_rows_again(const Domain& domain);
 
+/// Whether rows of this domain may be reduced by the kernel that computes them as a product of so many terms
+/// an element: the columns of a row are then not shared among threads.
+bool worth_reducing_rows(const Domain& domain, int64_t terms);
+
 /// Beyond this total scalar_cost a kernel takes long to compile and runs out of registers.
 inline constexpr double kMaxKernelCost = 1200;
 /// Beyond this number of arrays read and written, the processor's prefetchers lose track.

@@ -388,6 +388,9 @@ class Examination {
     size_t arrays = group_.arrays.size();
     for (Value array : joining_.arrays) arrays += group_.arrays.count(array) == 0 ? 1 : 0;
     if (arrays > kMaxKernelArrays) return refuse("the kernel would read and write too many arrays at once");
+    if (joining_.domain.has_sweep && !leaves_rows_to_threads()) {
+      return refuse("it reduces all columns of a product, which threads share");
+    }
     const bool sweeps_again = joining_.sweep > 0 && (!joining_.is_row || sweeps(graph_[value_]));
     if (sweeps_again && !worth_sweeping_rows_again(joining_.domain)) {
       const int64_t rows = element_count(joining_.domain.row_extents());
@@ -395,6 +398,20 @@ class Examination {
                     " reduces to only " + (rows == 1 ? "one result" : std::to_string(rows) + " results") +
                     ": too few to give each to one thread");
     }
+  }
+
+  /// Whether threads still have something to share when each row of a product, if there is one, is one task.
+  bool leaves_rows_to_threads() const {
+    std::optional<Value> product = group_.product;
+    for (int merged : joining_.merged) {
+      if (!product) product = state_.groups[static_cast<size_t>(merged)].product;
+    }
+    if (!product) return true;
+    const TensorType& lhs = graph_.type_of(graph_[*product].inputs[0]);
+    int64_t terms = 1;  // of each element
+    for (int64_t axis : graph_[*product].attributes.ints(Attr::lhs_contract))
+      terms *= lhs.shape[static_cast<size_t>(axis)];
+    return worth_reducing_rows(joining_.domain, terms);
   }
 
   const Groups& state_;

@@ -129,3 +129,17 @@ def test_reductions_of_no_rows(shape):
     x = np.zeros(shape)
     for function in (softmax, lambda x: softmax(x * 2), lambda x: x - (x * x).max(axis=-1, keepdims=True)):
         assert tk.jit(function)(x).shape == shape
+
+
+@pytest.mark.parametrize(("n", "kernels"), [(100, 1), (1000, 2)])
+def test_a_large_product_that_is_one_row_is_shared_among_threads(n, kernels):
+    # Its reduction, fused, would make one task of it.
+    def function(a, p):
+        ap = a @ p
+        return ap, p @ ap
+
+    rng = np.random.default_rng(3)
+    a, p = rng.standard_normal((n, n)), rng.standard_normal(n)
+    assert len(tk.jit(function).explain(a, p).kernels) == kernels
+    for got, want in zip(tk.jit(function)(a, p), function(a, p), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-9)
