@@ -62,6 +62,21 @@ Sizes sizes_of(const LoopKernel& kernel, const Loop& loop) {
   return sizes;
 }
 
+/// How much of the rounds that ask for a guard, outside of the lanes along `var`, it holds in. (Those in
+/// which it does not get a body without what it guards.)
+static double share_of_rounds(const LoopKernel& kernel, const Guard& guard, LoopVar var) {
+  double share = 1;
+  for (const Condition& condition : guard) {
+    if (condition.index.terms.size() != 1 || mentions(condition.index, var)) continue;
+    const std::optional<Bounds> bounds = bounds_of(condition.index, kernel.extents_function());
+    if (!bounds) continue;
+    const auto inside = static_cast<double>(std::min(bounds->high + 1, condition.high) -
+                                            std::max(bounds->low, condition.low));
+    share *= std::clamp(inside / static_cast<double>(bounds->high + 1 - bounds->low), 0.0, 1.0);
+  }
+  return share;
+}
+
 double time_along(LoopKernel& kernel, const Domain& domain, size_t axis, int64_t lanes) {
   const auto var = static_cast<LoopVar>(axis);
   const auto extent = static_cast<double>(domain.extents[axis]);
@@ -77,12 +92,13 @@ double time_along(LoopKernel& kernel, const Domain& domain, size_t axis, int64_t
     if (const auto* compute = std::get_if<Compute>(&stmt))
       cost = scalar_cost(compute->op, kernel[compute->operands.back()], kernel[compute->result]);
     if (std::holds_alternative<Read>(stmt) && domain.swept[axis]) cost = kCombine;
+    if (const auto* load = std::get_if<Load>(&stmt)) cost *= share_of_rounds(kernel, load->guard, var);
     const std::optional<Access> access = access_of(stmt);
     if (access && in_lanes && kernel[access->buffer].role != Buffer::Role::scratch) {
       const auto size = static_cast<int64_t>(size_of(kernel[access->buffer].type.dtype));
       const std::optional<int64_t> stride = stride_along(kernel, *access, var);
       if (stride != size && stride != 0) {
-        time += kOneLane * iterations;
+        time += cost * kOneLane * iterations;
         return;
       }
     }

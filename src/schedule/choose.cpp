@@ -22,6 +22,8 @@ constexpr int64_t kSumBlock = 16;
 constexpr int64_t kTaskElements = 8192;
 /// Rows and columns of a tile in which a transposed operand's cache lines are used up before they are lost.
 constexpr int64_t kTransposeTile = 32;
+/// An axis of fewer registers of lanes is short.
+constexpr int64_t kShort = 4;
 /// A sweep is shared among tasks when there are fewer rows than this, and this many elements in all.
 constexpr int64_t kFewRows = 16;
 constexpr int64_t kLongSweep = 1 << 16;
@@ -141,7 +143,7 @@ class Chooser {
   /// long axis around it may be better, though neighbours along it do not lie next to each other.
   size_t longer_axis_if_faster(size_t best) {
     const int64_t lanes = full_lanes();
-    if (domain_.extents[best] >= lanes || best == 0) return best;
+    if (domain_.extents[best] >= kShort * lanes || best == 0) return best;
     if (can_collapse(result_.loops, static_cast<LoopVar>(best - 1), static_cast<LoopVar>(best))) return best;
     double least = time_along(result_.loops, domain_, best, lanes);
     size_t chosen = best;

@@ -16,7 +16,7 @@ constexpr size_t kMostParts = 40;
 /// Parts that together are less than this share of a loop are not cut any further.
 constexpr int64_t kSmallShare = 16;
 /// As many parts get a body each. Of more, those that are none of few large ones share a body that asks.
-constexpr size_t kFewParts = 6;
+constexpr int64_t kFewParts = 6;
 /// Where fewer iterations than one in so many come to, code need not be fast, but small.
 constexpr int64_t kRare = 64;
 /// As many elements are not worth vector code with masks.
@@ -150,6 +150,7 @@ class Separation {
     Ranges ranges;
     std::map<ValueId, ValueId> names;  ///< of values that are others there
     bool cut = true;                   ///< whether loops inside are cut too
+    bool cut_small = true;             ///< whether they are where few iterations come to
     bool is_rare = false;              ///< a small share of all iterations comes here
   };
 
@@ -191,13 +192,17 @@ class Separation {
     const Range whole = state.ranges.of(var);
     const std::vector<Part> parts = weighed(parts_of(whole, changes(body, var, state.ranges)), whole.size());
     if (parts.size() > 1) {
+      const bool few_are_large = std::ranges::count(parts, true, &Part::is_large) <= kFewParts / 2;
       const int64_t grown = grown_;
-      const auto large = static_cast<size_t>(std::ranges::count(parts, true, &Part::is_large));
-      const bool mostly_large = parts.size() > kFewParts && large <= kFewParts / 2;
-      std::vector<Stmt> made = mostly_large ? large_or_general(rows, depth, parts, body, state)
-                                            : one_of(rows, depth, parts, body, state);
-      grown_ = grown;
-      if (may_grow(made, body)) return made;
+      for (const bool cut_small : {true, false}) {  // the second time with as little code as possible
+        State inside = state;
+        inside.cut_small = state.cut_small && cut_small;
+        const bool share = few_are_large && (std::ssize(parts) > kFewParts || !cut_small);
+        std::vector<Stmt> made = share ? large_or_general(rows, depth, parts, body, inside)
+                                       : one_of(rows, depth, parts, body, inside);
+        grown_ = grown;
+        if (may_grow(made, body)) return made;
+      }
     }
     return by_rows(rows, depth + 1, body, state);
   }
@@ -229,7 +234,7 @@ class Separation {
     whole_loops.is_rare = false;
     const std::vector<Stmt> rest = narrowed(body, whole_loops);
     if (parts.size() == 1) {
-      inside.cut = parts[0].is_large || parts[0].is_rare;
+      inside.cut = parts[0].is_large || (parts[0].is_rare && state.cut_small);
       inside.is_rare = state.is_rare || parts[0].is_rare;
       return inside.cut ? by_rows(rows, depth + 1, rest, inside) : specialised(rest, inside);
     }
