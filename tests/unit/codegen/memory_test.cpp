@@ -148,7 +148,7 @@ void check_gather(const Cpu& cpu, DType index_type) {
   LoopVar t = k.var("t", 1), i = k.var("i", 19);
   BufferId which = k.in(index_type, {19}), table = k.in(DType::f32, {10}), out = k.out(DType::f32, {19});
   ValueId w = k.value(index_type), x = k.value(DType::f32);
-  k.checks = {{"first", {}}, {"second", {}}};
+  k.checks = {{UserError("first")}, {UserError("second")}};
   k.nest(t, {k.vector(
                 i, 8,
                 {Load{w, which, {Index::of(i)}, {}}, CheckRange{w, 10, 1},
