@@ -127,11 +127,20 @@ class Maker {
                 {Attr::rhs_contract, lists[3]}});
   }
 
+  DType integer_as_large(DType like) {
+    for (;;) {
+      const DType other = dtype();
+      if (is_integer(other) && size_of(other) == size_of(like)) return other;
+    }
+  }
+
   void add_elementwise(Op op) {
     const Value first = any_value();
     if (options_.exact_only && op == Op::pow) return;
-    if (op == Op::bitcast) return;  // the bits of a NaN are not specified
-    if (op == Op::convert) {
+    if (op == Op::bitcast) {  // of integers: the bits of a NaN are not specified
+      if (!is_integer(graph_.type_of(first).dtype)) return;
+      graph_.add(op, {first}, {{Attr::dtype, integer_as_large(graph_.type_of(first).dtype)}});
+    } else if (op == Op::convert) {
       graph_.add(op, {first}, {{Attr::dtype, dtype()}});
     } else if (op == Op::select) {
       Value condition = any_value();
