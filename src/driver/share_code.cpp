@@ -129,6 +129,25 @@ class BodyCopy {
   std::vector<Value> mapping_;
 };
 
+/// Copies what is no parameter into `copy`, which has the parameters, and puts the new body into `result`:
+/// `copy_operation` copies all but constants.
+template <class CopyOperation>
+void rebuild(const FusedKernel& kernel, BodyCopy& copy, FusedKernel& result, CopyOperation copy_operation) {
+  result.numbers.clear();
+  size_t number = 0;
+  for (size_t i = 0; i < kernel.body.size(); ++i) {
+    const auto value = static_cast<Value>(i);
+    const Op op = kernel.body[value].op;
+    if (op == Op::constant) {
+      copy.copy_constant(value);
+      result.numbers.push_back({copy[value], kernel.numbers[number++].source});
+    } else if (op != Op::parameter) {
+      copy_operation(value);
+    }
+  }
+  result.body = copy.finish();
+}
+
 /// The kernel with parts for parameters.
 FusedKernel with_parts(const FusedKernel& kernel, const Parts& parts) {
   const Graph& body = kernel.body;
@@ -148,20 +167,11 @@ FusedKernel with_parts(const FusedKernel& kernel, const Parts& parts) {
     for (size_t axis = 0; axis < strides.size(); ++axis)
       result.offsets[i] += parts[i]->starts[axis] * strides[axis];
   }
-  result.numbers.clear();
-  size_t number = 0;
-  for (size_t i = 0; i < body.size(); ++i) {
-    const auto value = static_cast<Value>(i);
+  rebuild(kernel, copy, result, [&](Value value) {
     const Node& node = body[value];
-    if (node.op == Op::parameter) continue;
-    if (node.op == Op::constant) {
-      copy.copy_constant(value);
-      result.numbers.push_back({copy[value], kernel.numbers[number++].source});
-      continue;
-    }
     Attributes attributes = node.attributes;
-    if (auto found = part_of.find(node.inputs.empty() ? Value{UINT32_MAX} : node.inputs[0]);
-        node.op == Op::slice && found != part_of.end()) {
+    const auto found = node.op == Op::slice ? part_of.find(node.inputs[0]) : part_of.end();
+    if (found != part_of.end()) {
       Ints starts = node.attributes.ints(Attr::starts);
       Ints limits = node.attributes.ints(Attr::limits);
       for (size_t axis = 0; axis < starts.size(); ++axis) {
@@ -172,8 +182,7 @@ FusedKernel with_parts(const FusedKernel& kernel, const Parts& parts) {
       attributes.set(Attr::limits, std::move(limits));
     }
     copy.copy(value, copy.mapped(node.inputs), std::move(attributes));
-  }
-  result.body = copy.finish();
+  });
   return result;
 }
 
@@ -186,6 +195,13 @@ std::vector<Value> number_operands(const Graph& body) {
     }
   }
   return found;
+}
+
+/// For the constants of a body what they are in the graph.
+std::map<Value, Value> sources_of(const FusedKernel& kernel) {
+  std::map<Value, Value> source;
+  for (const FusedKernel::Number& number : kernel.numbers) source[number.constant] = number.source;
+  return source;
 }
 
 /// The body with a number of its type in place of each number: bodies that differ only in numbers give the
@@ -214,8 +230,7 @@ std::string text_without_numbers(const Graph& body) {
 FusedKernel with_numbers_read(const FusedKernel& kernel, const std::vector<int>& read, int count) {
   const Graph& body = kernel.body;
   FusedKernel result = kernel;
-  std::map<Value, Value> source;
-  for (const FusedKernel::Number& number : kernel.numbers) source[number.constant] = number.source;
+  const std::map<Value, Value> source = sources_of(kernel);
   const std::vector<Value> operands = number_operands(body);
   BodyCopy copy(body);
   copy.add_parameters();
@@ -230,25 +245,15 @@ FusedKernel with_numbers_read(const FusedKernel& kernel, const std::vector<int>&
     result.constant.push_back(true);
     result.offsets.push_back(0);
   }
-  result.numbers.clear();
   size_t operand = 0;
-  for (size_t i = 0; i < body.size(); ++i) {
-    const auto value = static_cast<Value>(i);
-    const Node& node = body[value];
-    if (node.op == Op::parameter) continue;
-    if (node.op == Op::constant) {
-      copy.copy_constant(value);
-      result.numbers.push_back({copy[value], source.at(value)});
-      continue;
-    }
+  rebuild(kernel, copy, result, [&](Value value) {
     std::vector<Value> inputs;
-    for (Value input : node.inputs) {
+    for (Value input : body[value].inputs) {
       const int parameter = is_number(body[input]) ? read[operand++] : -1;
       inputs.push_back(parameter < 0 ? copy[input] : parameters[static_cast<size_t>(parameter)]);
     }
-    copy.copy(value, std::move(inputs), node.attributes);
-  }
-  result.body = copy.finish();
+    copy.copy(value, std::move(inputs), body[value].attributes);
+  });
   return result;
 }
 
@@ -331,8 +336,7 @@ class Sharing {
     std::vector<std::vector<Value>> columns;  // by operand: the number of each kernel, a value of the graph
     for (size_t member : members) {
       const FusedKernel& kernel = kernels_[groups[member][0]];
-      std::map<Value, Value> source;
-      for (const FusedKernel::Number& number : kernel.numbers) source[number.constant] = number.source;
+      const std::map<Value, Value> source = sources_of(kernel);
       const std::vector<Value> operands = number_operands(kernel.body);
       columns.resize(operands.size());
       for (size_t i = 0; i < operands.size(); ++i) columns[i].push_back(source.at(operands[i]));
