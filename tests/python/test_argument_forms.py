@@ -336,23 +336,18 @@ def test_objects_that_hold_each_other():
         assert_same(f(c), d.x + d.other.x * 10)
 
 
-def test_attributes_that_come_and_go():
-    p = Plain(x=X)
-    f = tk.jit(lambda p: p.x + getattr(p, "y", 0))
+@pytest.mark.parametrize(
+    ("make", "held", "other"), [(lambda: Plain(x=X), "x", "y"), (lambda: Slotted(X), "first", "second")]
+)
+def test_attributes_that_come_and_go(make, held, other):
+    p = make()
+    f = tk.jit(lambda p: getattr(p, held) + getattr(p, other, 0))
     for _ in range(2):
         assert_same(f(p), X)
-        p.y = 5.0
+        setattr(p, other, 5.0)
         assert_same(f(p), X + 5)
         assert_same(f(p), X + 5)
-        del p.y
-    s = Slotted(X)
-    g = tk.jit(lambda s: s.first + getattr(s, "second", 0))
-    for _ in range(2):
-        assert_same(g(s), X)
-        s.second = 5.0
-        assert_same(g(s), X + 5)
-        assert_same(g(s), X + 5)
-        del s.second
+        delattr(p, other)
 
 
 class Tracked:
