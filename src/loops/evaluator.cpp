@@ -9,21 +9,10 @@
 namespace tokamak {
 namespace {
 
-bool contains(const Guard& guard, const Condition& wanted) {
-  return std::any_of(guard.begin(), guard.end(), [&](const Condition& one) {
-    return one.index == wanted.index && one.low >= wanted.low && one.high <= wanted.high;
-  });
-}
-
-/// Whether `weak` holds wherever `strong` does.
-bool implies(const Guard& strong, const Guard& weak) {
-  return std::all_of(weak.begin(), weak.end(), [&](const Condition& one) { return contains(strong, one); });
-}
-
 Guard both(const Guard& a, const Guard& b) {
   Guard guard = a;
   for (const Condition& condition : b) {
-    if (!contains(guard, condition)) guard.push_back(condition);
+    if (!implies(guard, condition)) guard.push_back(condition);
   }
   return guard;
 }

@@ -1,19 +1,12 @@
 #include "schedule/answers.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "loops/walk.h"
+#include "ops/comparison.h"
 
 namespace tokamak {
 namespace {
-
-constexpr int64_t kLowest = std::numeric_limits<int64_t>::min();
-constexpr int64_t kHighest = std::numeric_limits<int64_t>::max();
-
-bool same(const Condition& a, const Condition& b) {
-  return a.low == b.low && a.high == b.high && a.index == b.index;
-}
 
 int64_t ceil_div(int64_t a, int64_t positive) {
   return a >= 0 ? (a + positive - 1) / positive : -(-a / positive);
@@ -28,41 +21,6 @@ bool represents(DType dtype, const Bounds& bounds) {
            (bounds.low >= -(int64_t{1} << (bits - 1)) && bounds.high < int64_t{1} << (bits - 1));
   }
   return bounds.low >= 0 && (bits == 64 || bounds.high < int64_t{1} << bits);
-}
-
-/// index op number as a range of the index; nullopt for what is none.
-std::optional<Condition> range_of(const Index& index, Op op, int64_t number) {
-  if (number == kLowest || number == kHighest) return std::nullopt;
-  switch (op) {
-    case Op::lt:
-      return Condition{index, kLowest, number};
-    case Op::le:
-      return Condition{index, kLowest, number + 1};
-    case Op::gt:
-      return Condition{index, number + 1, kHighest};
-    case Op::ge:
-      return Condition{index, number, kHighest};
-    case Op::eq:
-      return Condition{index, number, number + 1};
-    default:
-      return std::nullopt;
-  }
-}
-
-/// The comparison that holds for (b, a) where `op` holds for (a, b).
-Op mirrored(Op op) {
-  switch (op) {
-    case Op::lt:
-      return Op::gt;
-    case Op::le:
-      return Op::ge;
-    case Op::gt:
-      return Op::lt;
-    case Op::ge:
-      return Op::le;
-    default:
-      return op;
-  }
 }
 
 }  // namespace
@@ -89,9 +47,7 @@ std::optional<Bounds> Ranges::bounds(const Index& index) const {
 std::optional<bool> Ranges::holds(const Condition& condition) const {
   const std::optional<Bounds> bounds = this->bounds(condition.index);
   if (!bounds) return std::nullopt;
-  if (bounds->low >= condition.low && bounds->high < condition.high) return true;
-  if (bounds->high < condition.low || bounds->low >= condition.high) return false;
-  return std::nullopt;
+  return Limits{condition.low, condition.high}.hold(bounds->low, bounds->high);
 }
 
 std::optional<bool> Ranges::holds(const Guard& guard) const {
@@ -107,9 +63,7 @@ std::optional<bool> Ranges::holds(const Guard& guard) const {
 Guard Ranges::undecided(const Guard& guard) const {
   Guard left;
   for (const Condition& condition : guard) {
-    const bool known =
-        std::any_of(left.begin(), left.end(), [&](const Condition& c) { return same(c, condition); });
-    if (!known && holds(condition) != true) left.push_back(condition);
+    if (holds(condition) != true && !implies(left, condition)) left.push_back(condition);
   }
   return left;
 }
@@ -142,8 +96,9 @@ std::optional<Condition> Conditions::comparison(const Compute& compute, const Ra
     const DType dtype = kernel_[index->result];
     const std::optional<Bounds> bounds = ranges.bounds(index->index);
     if (!bounds || !represents(dtype, *bounds) || dtype == DType::u64) continue;
-    return range_of(index->index, swapped ? mirrored(compute.op) : compute.op,
-                    element_as_int(number->value, 0));
+    const Op op = swapped ? mirrored(compute.op) : compute.op;
+    const std::optional<Limits> limits = limits_of(op, element_as_int(number->value, 0));
+    return limits ? std::optional(Condition{index->index, limits->low, limits->high}) : std::nullopt;
   }
   return std::nullopt;
 }
@@ -192,7 +147,7 @@ std::vector<int64_t> changes_along(const Condition& condition, LoopVar var, cons
   int64_t greatest = rest->high;
   if (*step < 0) {
     auto negated = [](int64_t bound) {  // of x >= bound: -x < 1 - bound
-      return bound == kLowest ? kHighest : bound == kHighest ? kLowest : 1 - bound;
+      return bound == kNoLowerLimit ? kNoUpperLimit : bound == kNoUpperLimit ? kNoLowerLimit : 1 - bound;
     };
     std::tie(low, high) = std::pair(negated(high), negated(low));
     std::tie(least, greatest) = std::pair(-greatest, -least);
@@ -201,7 +156,7 @@ std::vector<int64_t> changes_along(const Condition& condition, LoopVar var, cons
   std::vector<int64_t> changes;
   const Range range = ranges.of(var);
   auto add = [&](int64_t bound, int64_t offset) {
-    if (bound == kLowest || bound == kHighest) return;
+    if (bound == kNoLowerLimit || bound == kNoUpperLimit) return;
     const int64_t at = ceil_div(bound - offset, *step);
     if (at > range.first && at < range.end) changes.push_back(at);
   };

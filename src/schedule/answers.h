@@ -44,12 +44,13 @@ class Conditions {
 
   /// The truth value throughout the ranges, when it is known.
   std::optional<bool> truth(ValueId value, const Ranges& ranges) const;
-  /// The comparison of an index with a number that `compute` is.
-  std::optional<Condition> comparison(const Compute& compute, const Ranges& ranges) const;
   /// Every condition that a statement asks.
   std::vector<Condition> asked_by(const Stmt& stmt, const Ranges& ranges) const;
 
  private:
+  /// The comparison of an index with a number that `compute` is.
+  std::optional<Condition> comparison(const Compute& compute, const Ranges& ranges) const;
+
   const LoopKernel& kernel_;
   std::unordered_map<uint32_t, Stmt> definitions_;
 };

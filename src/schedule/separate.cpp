@@ -42,13 +42,25 @@ int64_t statement_count(const std::vector<Stmt>& body) {
 /// A part of a loop.
 struct Part {
   Range range;
-  bool is_large = true;  ///< the others together are a small share of the loop
-  bool is_rare =
-      false;  ///< all that are not large together are so small a share that speed does not matter there
+  bool is_large = false;  ///< those that are not, together, are a small share of the loop
+  bool is_rare = false;   ///< not large, and that share so small that speed does not matter there
 };
 
-/// Cuts a range at `points`, which are sorted and lie inside of it. The smallest neighbours are joined until
-/// few enough are left.
+/// Joins neighbours that are not longer than `most` together.
+std::vector<Range> joined(const std::vector<Range>& parts, int64_t most) {
+  std::vector<Range> result;
+  for (const Range& part : parts) {
+    if (!result.empty() && part.end - result.back().first <= most) {
+      result.back().end = part.end;
+    } else {
+      result.push_back(part);
+    }
+  }
+  return result;
+}
+
+/// Cuts a range at `points`, which are sorted and lie inside of it. Small neighbours are joined until few
+/// enough are left.
 std::vector<Range> parts_of(Range whole, const std::set<int64_t>& points) {
   std::vector<Range> parts;
   int64_t first = whole.first;
@@ -57,21 +69,15 @@ std::vector<Range> parts_of(Range whole, const std::set<int64_t>& points) {
     first = point;
   }
   parts.push_back({first, whole.end});
-  while (parts.size() > kMostParts) {
-    size_t smallest = 0;
-    for (size_t i = 1; i + 1 < parts.size(); ++i) {
-      if (parts[i + 1].end - parts[i].first < parts[smallest + 1].end - parts[smallest].first) smallest = i;
-    }
-    parts[smallest].end = parts[smallest + 1].end;
-    parts.erase(parts.begin() + static_cast<int64_t>(smallest) + 1);
-  }
+  int64_t most = whole.size() / static_cast<int64_t>(kMostParts);
+  for (; parts.size() > kMostParts; most += std::max<int64_t>(most / 4, 1)) parts = joined(parts, most);
   return parts;
 }
 
 /// Tells large parts from small ones: the largest, until what is left is a small share of the whole.
 std::vector<Part> weighed(const std::vector<Range>& ranges, int64_t whole) {
   std::vector<Part> parts;
-  for (const Range& range : ranges) parts.push_back({range, false});
+  for (const Range& range : ranges) parts.push_back({range});
   std::vector<Part*> by_size;
   for (Part& part : parts) by_size.push_back(&part);
   std::ranges::stable_sort(by_size, std::greater<>(), [](const Part* part) { return part->range.size(); });
@@ -176,7 +182,8 @@ class Separation {
     return points;
   }
 
-  /// Counts what a kernel grows by; whether that is still within bounds.
+  /// Counts what a kernel grows by; whether that is still within bounds. What was counted inside of `made`
+  /// while it was made is to be forgotten before.
   bool may_grow(const std::vector<Stmt>& made, const std::vector<Stmt>& instead_of) {
     const int64_t more = statement_count(made) - statement_count(instead_of);
     if (grown_ + more > kMostStatements) return false;
@@ -275,8 +282,10 @@ class Separation {
     }
     const std::vector<Range> parts = vector_parts(loop, state);
     if (parts.size() > 1) {
+      const int64_t grown = grown_;
       std::vector<Stmt> loops;
       for (const Range& part : parts) loops.push_back(vector_part(loop, head, part, state));
+      grown_ = grown;
       if (may_grow(loops, loop.body)) return loops;
     }
     if (state.is_rare && !accumulates(loop)) run_one_by_one(head);
@@ -363,7 +372,7 @@ class Separation {
     if (auto* test = std::get_if<Test>(&copy)) test->guard = state.ranges.undecided(test->guard);
     if (auto* load = std::get_if<Load>(&copy)) {
       if (state.ranges.holds(load->guard) == false)
-        return Literal{load->result, zero_of(kernel_[load->result])};
+        return Literal{load->result, Tensor(TensorType{kernel_[load->result], {}})};
       load->guard = state.ranges.undecided(load->guard);
     }
     if (auto* compute = std::get_if<Compute>(&copy)) {
@@ -379,11 +388,6 @@ class Separation {
     if (auto* step = std::get_if<Accumulate>(&copy)) step->value = name_of_value(step->value, state);
     if (auto* check = std::get_if<CheckRange>(&copy)) check->value = name_of_value(check->value, state);
     return copy;
-  }
-
-  static Tensor zero_of(DType dtype) {
-    const uint64_t zero = 0;
-    return Tensor::copy_of({dtype, {}}, reinterpret_cast<const std::byte*>(&zero));
   }
 
   LoopKernel& kernel_;

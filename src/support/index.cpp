@@ -178,6 +178,16 @@ Index operator*(const Index& a, int64_t factor) {
   return product;
 }
 
+bool implies(const Guard& strong, const Condition& weak) {
+  return std::ranges::any_of(strong, [&](const Condition& one) {
+    return one.index == weak.index && one.low >= weak.low && one.high <= weak.high;
+  });
+}
+
+bool implies(const Guard& strong, const Guard& weak) {
+  return std::ranges::all_of(weak, [&](const Condition& one) { return implies(strong, one); });
+}
+
 Index divide(const Index& a, int64_t divisor, const Extents& extents) {
   if (divisor == 1) return a;
   Parts parts = split_multiples(a, divisor, extents);

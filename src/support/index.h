@@ -69,6 +69,9 @@ struct Condition {
 };
 /// Holds when all conditions do; empty always holds.
 using Guard = std::vector<Condition>;
+/// Whether the second holds wherever the first does, as far as a look at each condition by itself tells.
+bool implies(const Guard& strong, const Condition& weak);
+bool implies(const Guard& strong, const Guard& weak);
 
 /// Upper bounds of variables: var lies in [0, extent(var)).
 using Extents = std::function<int64_t(LoopVar)>;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/comparison.h"
 #include "ops/record.h"
 #include "trace/apply.h"
 #include "trace/array_impl.h"
@@ -13,15 +14,6 @@ namespace {
 
 bool is_comparison(Op op) {
   return op == Op::eq || op == Op::ne || op == Op::lt || op == Op::le || op == Op::gt || op == Op::ge;
-}
-
-/// a op b == b mirrored(op) a.
-Op mirrored(Op op) {
-  if (op == Op::lt) return Op::gt;
-  if (op == Op::le) return Op::ge;
-  if (op == Op::gt) return Op::lt;
-  if (op == Op::ge) return Op::le;
-  return op;
 }
 
 /// The same everywhere, in the shape of `array`.

@@ -1,5 +1,6 @@
 // Reading back what was written: a slice of a select that chooses by position.
 
+#include "ops/comparison.h"
 #include "passes/views/context.h"
 
 namespace tokamak {
@@ -8,47 +9,29 @@ namespace {
 /// Conditions have two comparisons and a division for each axis at most.
 constexpr int kMaxConditionDepth = 12;
 
-/// Whether a condition holds for the elements of a slice.
-enum class Answer : uint8_t { never, always, unknown };
-
-Answer both(Answer a, Answer b) {
-  if (a == Answer::never || b == Answer::never) return Answer::never;
-  return a == Answer::always && b == Answer::always ? Answer::always : Answer::unknown;
-}
-
-class Condition {
+/// Tells of conditions whether they hold for the elements of a slice: for all, for none, or nothing.
+class AtPositions {
  public:
-  Condition(const Graph& graph, const std::vector<AxisRange>& ranges) : graph_(graph), ranges_(ranges) {}
+  AtPositions(const Graph& graph, const std::vector<AxisRange>& ranges) : graph_(graph), ranges_(ranges) {}
 
-  Answer answer(Value condition, int depth = 0) const {
+  std::optional<bool> holds(Value condition, int depth = 0) const {
     const Node& node = graph_[condition];
-    if (depth > kMaxConditionDepth || node.inputs.size() != 2) return Answer::unknown;
-    if (node.op == Op::bit_and)
-      return both(answer(node.inputs[0], depth + 1), answer(node.inputs[1], depth + 1));
-    const std::optional<int64_t> number = number_of(node.inputs[1]);
-    if (!number) return Answer::unknown;
-    if (node.op == Op::eq) return on_a_grid(node.inputs[0], *number);
-    const std::optional<AxisRange> positions = positions_of(node.inputs[0]);
-    if (!positions) return Answer::unknown;
-    switch (node.op) {
-      case Op::ge:
-        return compared(positions->start >= *number, positions->last() < *number);
-      case Op::gt:
-        return compared(positions->start > *number, positions->last() <= *number);
-      case Op::lt:
-        return compared(positions->last() < *number, positions->start >= *number);
-      case Op::le:
-        return compared(positions->last() <= *number, positions->start > *number);
-      default:
-        return Answer::unknown;
+    if (depth > kMaxConditionDepth || node.inputs.size() != 2) return std::nullopt;
+    if (node.op == Op::bit_and) {
+      const std::optional<bool> a = holds(node.inputs[0], depth + 1);
+      const std::optional<bool> b = holds(node.inputs[1], depth + 1);
+      if (a == false || b == false) return false;
+      return a && b ? std::optional(true) : std::nullopt;
     }
+    const std::optional<int64_t> number = number_of(node.inputs[1]);
+    if (!number) return std::nullopt;
+    const std::optional<AxisRange> positions = positions_of(node.inputs[0]);
+    if (!positions) return node.op == Op::eq ? on_a_grid(node.inputs[0], *number) : std::nullopt;
+    const std::optional<Limits> limits = limits_of(node.op, *number);
+    return limits ? limits->hold(positions->start, positions->last()) : std::nullopt;
   }
 
  private:
-  static Answer compared(bool always, bool never) {
-    return always ? Answer::always : never ? Answer::never : Answer::unknown;
-  }
-
   std::optional<int64_t> number_of(Value value) const {
     const Tensor* tensor = graph_.constant_value(value);
     if (tensor == nullptr || tensor->type().elements() != 1 || !is_signed_integer(tensor->type().dtype))
@@ -66,17 +49,17 @@ class Condition {
   }
 
   /// (position - first) mod step == 0, which is how every step-th element is told.
-  Answer on_a_grid(Value remainder, int64_t wanted) const {
+  std::optional<bool> on_a_grid(Value remainder, int64_t wanted) const {
     const Node& mod = graph_[remainder];
-    if (wanted != 0 || mod.op != Op::mod) return Answer::unknown;
+    if (wanted != 0 || mod.op != Op::mod) return std::nullopt;
     const std::optional<int64_t> step = number_of(mod.inputs[1]);
     const Node& distance = graph_[mod.inputs[0]];
     const bool has_first = distance.op == Op::sub;
     const std::optional<int64_t> first = has_first ? number_of(distance.inputs[1]) : 0;
     const std::optional<AxisRange> positions = positions_of(has_first ? distance.inputs[0] : mod.inputs[0]);
-    if (!step || *step <= 0 || !first || !positions) return Answer::unknown;
-    if (positions->count > 1 && positions->step % *step != 0) return Answer::unknown;
-    return (positions->start - *first) % *step == 0 ? Answer::always : Answer::never;
+    if (!step || *step <= 0 || !first || !positions) return std::nullopt;
+    if (positions->count > 1 && positions->step % *step != 0) return std::nullopt;
+    return (positions->start - *first) % *step == 0;
   }
 
   const Graph& graph_;
@@ -90,10 +73,9 @@ std::optional<Value> chosen_for(const Graph& graph, Value select, const std::vec
   for (const AxisRange& range : ranges) {
     if (range.count == 0) return std::nullopt;
   }
-  const Answer answer = Condition(graph, ranges).answer(node.inputs[0]);
-  if (answer == Answer::unknown || graph.type_of(node.inputs[0]).shape != node.type.shape)
-    return std::nullopt;
-  const Value chosen = node.inputs[answer == Answer::always ? 1 : 2];
+  const std::optional<bool> holds = AtPositions(graph, ranges).holds(node.inputs[0]);
+  if (!holds || graph.type_of(node.inputs[0]).shape != node.type.shape) return std::nullopt;
+  const Value chosen = node.inputs[*holds ? 1 : 2];
   if (graph.type_of(chosen).shape != node.type.shape) return std::nullopt;
   return chosen;
 }
