@@ -274,6 +274,20 @@ bool is_same_value(const PythonArray& a, const PythonArray& b) {
   return is_computed_alike(one->trace->graph(), one->value, other->value, budget);
 }
 
+/// The strides, in elements, that NumPy would give a traced value.
+nb::tuple numpy_strides(const PythonArray& self) {
+  const Recorded* recorded = self.array.impl().recorded();
+  if (recorded == nullptr) throw InternalError("an array with memory has strides of its own");
+  return nb::tuple(nb::cast(recorded->trace->numpy_strides(recorded->value)));
+}
+
+/// An array with memory as a value of what is traced; others as they are.
+nb::object as_traced(const PythonArray& self) {
+  Trace* trace = Trace::current();
+  if (trace == nullptr || self.array.is_traced()) return make_python_array(self.array, self.weak);
+  return make_python_array(trace->captured(self.array, user_python_line()), self.weak);
+}
+
 }  // namespace
 
 void bind_array(nb::module_& module) {
@@ -287,6 +301,8 @@ void bind_array(nb::module_& module) {
                          return nb::borrow(reinterpret_cast<PyObject*>(descr_of(self.array.dtype())));
                        })
           .def_prop_ro("_traced", [](const PythonArray& self) { return self.array.is_traced(); })
+          .def("_numpy_strides", numpy_strides)
+          .def("_as_traced", as_traced)
           .def_prop_ro("_type_text", [](const PythonArray& self) { return to_string(self.array.type()); })
           .def_prop_ro("_weak", weak_type)
           .def("_with_weak", with_weak, nb::arg("type").none())

@@ -139,11 +139,15 @@ struct Output {
   const Leaf* donor = nullptr;
 };
 
-PyObject* wrap_ndarray_output(const TensorType& type, PyArray_Descr* descr, void* data, Output& output) {
-  Py_INCREF(descr);
-  PyObject* array = PyArray_NewFromDescr(&PyArray_Type, descr, static_cast<int>(type.shape.size()),
-                                         reinterpret_cast<const npy_intp*>(type.shape.data()), nullptr, data,
-                                         NPY_ARRAY_CARRAY, nullptr);
+PyObject* wrap_ndarray_output(const ResultType& result, void* data, Output& output) {
+  Py_INCREF(result.descr);
+  const Shape& shape = result.type.shape;
+  const bool is_row_major = result.strides.empty();
+  PyObject* array =
+      PyArray_NewFromDescr(&PyArray_Type, result.descr, static_cast<int>(shape.size()),
+                           reinterpret_cast<const npy_intp*>(shape.data()),
+                           is_row_major ? nullptr : reinterpret_cast<const npy_intp*>(result.strides.data()),
+                           data, is_row_major ? NPY_ARRAY_CARRAY : NPY_ARRAY_BEHAVED, nullptr);
   if (array == nullptr) return nullptr;
   PyObject* owner = nullptr;
   if (output.donor != nullptr) {
@@ -159,10 +163,11 @@ PyObject* wrap_ndarray_output(const TensorType& type, PyArray_Descr* descr, void
   return array;
 }
 
-PyObject* wrap_array_output(const TensorType& type, void* data, Output& output) {
+PyObject* wrap_array_output(const ResultType& result, void* data, Output& output) {
+  const TensorType& type = result.type;
   Memory memory;
   memory.data = static_cast<std::byte*>(data);
-  memory.strides = dense_strides(type);
+  memory.strides = result.strides.empty() ? dense_strides(type) : result.strides;
   memory.layout = Layout::of(type, memory.strides.data());
   if (output.donor != nullptr) {
     memory.owner = share_reference(output.donor->object);
@@ -222,15 +227,30 @@ PyObject* run(Entry& entry, const Leaf* leaves, size_t count, bool as_arrays) {
   Some<const int64_t*, kFew> strides(count);
   for (size_t i = 0; i < count; ++i) {
     inputs[i] = leaves[i].data;
-    strides[i] = leaves[i].dense ? nullptr : leaves[i].strides;
+    strides[i] = entry.specs[i].dense || entry.specs[i].gapless ? nullptr : leaves[i].strides;
+  }
+  std::vector<std::vector<int64_t>> reordered;  // strides, as the program takes the axes
+  for (size_t i = 0; i < count; ++i) {
+    if (strides[i] == nullptr || entry.specs[i].order.empty()) continue;
+    reordered.push_back(
+        in_order(std::vector<int64_t>(strides[i], strides[i] + leaves[i].rank), entry.specs[i].order));
+    strides[i] = reordered.back().data();
   }
   if (entry.has_donated) check_donated(entry, leaves, count);
   if (!entry.written.empty()) check_written(entry, leaves, count);
 
+  const size_t computed = results - entry.written.size();
+  auto is_in_place = [&](size_t i) {
+    return i >= computed && entry.written[i - computed].in_place &&
+           PyArray_Check(leaves[entry.written[i - computed].argument].object);
+  };
   Some<Output, 4> outputs(results);
   Some<void*, 4> data(results);
   for (size_t i = 0; i < results; ++i) {
-    if (const std::optional<int>& donor = program.output_donor[i]) {
+    if (is_in_place(i)) {
+      const WrittenPart& part = entry.written[i - computed];
+      data[i] = static_cast<char*>(const_cast<void*>(leaves[part.argument].data)) + part.offset;
+    } else if (const std::optional<int>& donor = program.output_donor[i]) {
       outputs[i].donor = &leaves[*donor];
       data[i] = const_cast<void*>(leaves[*donor].data);
     } else {
@@ -246,20 +266,20 @@ PyObject* run(Entry& entry, const Leaf* leaves, size_t count, bool as_arrays) {
     }
   }
 
-  const size_t computed = results - entry.written.size();
   Some<PyObject*, 4> made(computed);
   for (size_t i = 0; i < results; ++i) {
-    const TensorType& type = program.outputs[i];
+    if (is_in_place(i)) continue;
+    const ResultType& result = entry.results[i];
     const WrittenPart* part = i < computed ? nullptr : &entry.written[i - computed];
     const Leaf* target = part == nullptr ? nullptr : &leaves[part->argument];
     const bool as_array = target == nullptr ? as_arrays : !PyArray_Check(target->object);
     PyObject* one = nullptr;
     if (as_array) {
-      one = wrap_array_output(type, data[i], outputs[i]);
-    } else if (type.shape.empty() && target == nullptr) {
-      one = PyArray_Scalar(data[i], entry.output_descrs[i], nullptr);
+      one = wrap_array_output(result, data[i], outputs[i]);
+    } else if (result.type.shape.empty() && target == nullptr) {
+      one = PyArray_Scalar(data[i], result.descr, nullptr);
     } else {
-      one = wrap_ndarray_output(type, entry.output_descrs[i], data[i], outputs[i]);
+      one = wrap_ndarray_output(result, data[i], outputs[i]);
     }
     bool done = one != nullptr;
     if (done && target != nullptr) {
@@ -278,6 +298,15 @@ PyObject* run(Entry& entry, const Leaf* leaves, size_t count, bool as_arrays) {
 }
 
 }  // namespace
+
+ResultType ResultType::of(const TensorType& in_memory, const AxisOrder& order) {
+  ResultType result{in_memory, descr_of(in_memory.dtype), {}};
+  if (order.empty()) return result;
+  const AxisOrder back = inverse(order);
+  result.type.shape = in_order(in_memory.shape, back);
+  result.strides = in_order(dense_strides(in_memory), back);
+  return result;
+}
 
 Entry* CallTable::find(const Leaf* leaves, size_t count, PyObject* const* statics, size_t static_count) {
   for (size_t e = 0; e < entries_.size(); ++e) {

@@ -25,6 +25,18 @@ struct WrittenPart {
   int argument;
   std::vector<int64_t> starts;
   std::vector<std::pair<int, int64_t>> axes;
+  int64_t offset = 0;     ///< in bytes: of its first element in the memory of the argument
+  bool in_place = false;  ///< the program may write it there, when that is an ndarray
+};
+
+/// One result of a program as the caller gets it.
+struct ResultType {
+  TensorType type;
+  PyArray_Descr* descr;          ///< borrowed: dtypes are never freed
+  std::vector<int64_t> strides;  ///< in bytes; empty for a row-major array
+
+  /// `order` is that in which its axes lie in memory, `in_memory` what the program makes.
+  static ResultType of(const TensorType& in_memory, const AxisOrder& order);
 };
 
 /// A program and what it was compiled for. Counted by hand: all that happens to the count happens under the
@@ -34,9 +46,9 @@ struct Entry {
   std::vector<nb::object> statics;  ///< the static arguments of the hot path, compared by identity
   std::shared_ptr<const Program> program;
   std::shared_ptr<const Explanation> explanation;
-  std::vector<PyArray_Descr*> output_descrs;  ///< borrowed: dtypes are never freed
-  nb::object guards;                          ///< a Guards, or nothing: what the function took from elsewhere
-  const Guards* checked = nullptr;            ///< what `guards` holds
+  std::vector<ResultType> results;
+  nb::object guards;                ///< a Guards, or nothing: what the function took from elsewhere
+  const Guards* checked = nullptr;  ///< what `guards` holds
   /// What the function writes to; the last outputs are the new elements.
   std::vector<WrittenPart> written;
   /// For every result the argument that it is, -1 for one that is computed. Empty when all are computed.

@@ -11,6 +11,18 @@ Layout::Axis axis_class(const Leaf& leaf, int axis) {
                                                                          : Layout::Axis::other;
 }
 
+/// Whether the elements of an argument lie without gaps, with its axes in this order.
+bool is_gapless(const Leaf& leaf, const AxisOrder& order) {
+  auto stride = static_cast<int64_t>(size_of(leaf.dtype));
+  for (size_t i = order.size(); i-- > 0;) {
+    const int64_t axis = order[i];
+    if (leaf.shape[axis] == 1) continue;
+    if (leaf.strides[axis] != stride) return false;
+    stride *= leaf.shape[axis];
+  }
+  return !order.empty();
+}
+
 bool read_python_array(const PythonArray& array, PyObject* object, Leaf& leaf) {
   if (array.array.is_traced()) return false;
   const Memory& memory = memory_of(array.array, "a call", std::source_location::current());
@@ -49,6 +61,12 @@ bool read_any(PyObject* object, Leaf& leaf, std::vector<nb::object>& made) {
   return false;
 }
 
+AxisOrder order_of_leaf(const Leaf& leaf) {
+  if (leaf.dense) return {};
+  const auto rank = static_cast<size_t>(leaf.rank);
+  return order_in_memory({leaf.shape, rank}, {leaf.strides, rank});
+}
+
 LeafSpec LeafSpec::of(const Leaf& leaf, bool donated) {
   LeafSpec spec{.dtype = leaf.dtype,
                 .weak = leaf.weak,
@@ -57,18 +75,27 @@ LeafSpec LeafSpec::of(const Leaf& leaf, bool donated) {
                 .scalar = leaf.scalar,
                 .rank = leaf.rank,
                 .shape = Shape(leaf.shape, leaf.shape + leaf.rank),
-                .axes = {}};
+                .axes = {},
+                .order = order_of_leaf(leaf)};
+  spec.gapless = is_gapless(leaf, spec.order);
   if (!leaf.dense) {
     for (int axis = 0; axis < leaf.rank; ++axis) spec.axes.push_back(axis_class(leaf, axis));
   }
   return spec;
 }
 
+Layout LeafSpec::layout_in_memory(const Leaf& leaf) const {
+  if (dense || gapless) return {};
+  const std::vector<int64_t> strides(leaf.strides, leaf.strides + leaf.rank);
+  return Layout::of(type_in_memory(), (order.empty() ? strides : in_order(strides, order)).data());
+}
+
 bool LeafSpec::matches_strides(const Leaf& leaf) const {
+  if (gapless) return is_gapless(leaf, order);
   for (int axis = 0; axis < rank; ++axis) {
     if (axis_class(leaf, axis) != axes[static_cast<size_t>(axis)]) return false;
   }
-  return true;
+  return rank < 2 || order_of_leaf(leaf) == order;
 }
 
 void append_key(std::string& key, const Leaf& leaf) {
@@ -80,6 +107,9 @@ void append_key(std::string& key, const Leaf& leaf) {
   key.append(reinterpret_cast<const char*>(leaf.shape), sizeof(int64_t) * static_cast<size_t>(leaf.rank));
   if (leaf.dense) return;
   for (int axis = 0; axis < leaf.rank; ++axis) key += static_cast<char>(axis_class(leaf, axis));
+  const AxisOrder order = order_of_leaf(leaf);
+  for (int64_t axis : order) key += static_cast<char>(axis);
+  key += static_cast<char>(is_gapless(leaf, order));
 }
 
 }  // namespace tokamak::python

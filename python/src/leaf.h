@@ -9,6 +9,7 @@
 #include "dtypes.h"
 #include "runtime/program.h"
 #include "tokamak/types.h"
+#include "trace/numpy_strides.h"
 
 namespace tokamak::python {
 
@@ -103,6 +104,9 @@ inline uint64_t bytes_of_number(const Leaf& leaf) {
   return bytes;
 }
 
+/// The order in which the axes of an argument lie in memory; empty when that is their own order.
+AxisOrder order_of_leaf(const Leaf& leaf);
+
 /// What a program was compiled for, argument by argument.
 struct LeafSpec {
   DType dtype;
@@ -114,9 +118,14 @@ struct LeafSpec {
   int rank;
   std::vector<int64_t> shape;
   std::vector<Layout::Axis> axes;  ///< of arguments that are not dense; extents of 1 count as `zero`
+  AxisOrder order;                 ///< in which the axes lie in memory, and the program takes them
+  bool gapless = false;            ///< dense, once its axes are put in that order
   uint64_t value = 0;              ///< the bytes of the number
 
   static LeafSpec of(const Leaf& leaf, bool donated);
+  /// The type and the layout of the program's parameter.
+  TensorType type_in_memory() const { return {dtype, order.empty() ? shape : in_order(shape, order)}; }
+  Layout layout_in_memory(const Leaf& leaf) const;
   /// Makes the value of a number part of what the program was compiled for.
   void know(const Leaf& leaf) {
     known = true;

@@ -5,6 +5,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "array.h"
 #include "call_table.h"
 #include "guards.h"
@@ -75,19 +77,49 @@ OutputForm form_named(const std::string& name) {
   return OutputForm::other;
 }
 
-Layout layout_of(const Leaf& leaf) { return leaf.dense ? Layout{} : Layout::of(leaf.type(), leaf.strides); }
-
 /// An argument, and the part of it that is written to: see WrittenPart.
 using Written = std::pair<int, std::pair<std::vector<int64_t>, std::vector<std::pair<int, int64_t>>>>;
 
+/// The step from one element to the next along each axis of a part of an argument without gaps, in elements;
+/// nothing for an argument with gaps.
+std::optional<std::vector<int64_t>> strides_of_part(const LeafSpec& spec, const WrittenPart& part) {
+  if (!spec.dense && !spec.gapless) return std::nullopt;
+  const AxisOrder order = spec.order.empty() ? row_major_order(spec.shape.size()) : spec.order;
+  const std::vector<int64_t> whole = strides_in_order(spec.shape, order);
+  if (part.starts.empty()) return whole;
+  std::vector<int64_t> strides;
+  for (const auto& [along, step] : part.axes)
+    strides.push_back(along < 0 ? 0 : step * whole[static_cast<size_t>(along)]);
+  return strides;
+}
+
+/// Whether a result lies as the part of an argument does; then where that begins, in elements.
+std::optional<int64_t> offset_of_part(const LeafSpec& spec, const WrittenPart& part,
+                                      const TensorType& in_memory, const AxisOrder& order) {
+  const std::optional<std::vector<int64_t>> strides = strides_of_part(spec, part);
+  const ResultType result = ResultType::of(in_memory, order);
+  if (!strides || in_memory.dtype != spec.dtype) return std::nullopt;
+  const std::vector<int64_t> made =
+      strides_in_order(result.type.shape, order.empty() ? row_major_order(result.type.shape.size()) : order);
+  for (size_t axis = 0; axis < made.size(); ++axis) {
+    if (result.type.shape[axis] != 1 && made[axis] != (*strides)[axis]) return std::nullopt;
+  }
+  if (part.starts.empty()) return 0;
+  const std::vector<int64_t> whole =
+      strides_in_order(spec.shape, spec.order.empty() ? row_major_order(spec.shape.size()) : spec.order);
+  int64_t offset = 0;
+  for (size_t axis = 0; axis < part.starts.size(); ++axis) offset += part.starts[axis] * whole[axis];
+  return offset;
+}
+
 /// Compiles the graph for these arguments and adds the program to `table`; and to `hot` under the static
 /// values, when calls of this form can take the hot path. `known` are the numbers among the arguments whose
-/// values are part of the program.
+/// values are part of the program, `orders` those of the axes of the outputs in memory.
 void compile_into(CallTable& table, CallTable* hot, const nb::list& objects, const Graph& graph, bool fuse,
                   bool fast_math, const std::vector<int>& donated, const std::vector<Written>& written,
                   const std::vector<int>& taken, const std::string& form, const nb::object& build,
                   const std::vector<nb::object>& statics, const nb::object& guards,
-                  const std::vector<size_t>& known) {
+                  const std::vector<size_t>& known, const std::vector<AxisOrder>& orders) {
   Leaves leaves(objects);
   if (leaves.bad >= 0) throw InternalError("compiling for something that is no argument");
   std::vector<Layout> layouts;
@@ -97,24 +129,40 @@ void compile_into(CallTable& table, CallTable* hot, const nb::list& objects, con
   options.donated = donated;
   auto entry = std::unique_ptr<Entry, void (*)(Entry*)>(new Entry, [](Entry* made) { made->release(); });
   for (size_t i = 0; i < leaves.count; ++i) {
-    layouts.push_back(layout_of(leaves.items[i]));
     entry->specs.push_back(LeafSpec::of(leaves.items[i], false));
+    layouts.push_back(entry->specs.back().layout_in_memory(leaves.items[i]));
   }
   for (const size_t i : known) entry->specs[i].know(leaves.items[i]);
+  for (const auto& [argument, part] : written) entry->written.push_back({argument, part.first, part.second});
+  const size_t computed = graph.outputs().size() - written.size();
+  for (size_t i = 0; i < written.size(); ++i) {
+    WrittenPart& part = entry->written[i];
+    const bool is_only = std::ranges::count(entry->written, part.argument, &WrittenPart::argument) == 1;
+    const size_t output = computed + i;
+    const LeafSpec& spec = entry->specs[static_cast<size_t>(part.argument)];
+    const std::optional<int64_t> offset =
+        offset_of_part(spec, part, graph.type_of(graph.outputs()[output]), orders[output]);
+    if (!is_only || !offset) continue;  // of several parts that overlap the last one counts
+    options.written.push_back({static_cast<int>(output), part.argument, *offset});
+    part.offset = *offset * static_cast<int64_t>(size_of(spec.dtype));
+  }
   Compiled compiled = [&] {
     nb::gil_scoped_release release;
     return compile(graph, layouts, options);
   }();
   entry->program = std::move(compiled.program);
   entry->explanation = std::move(compiled.explanation);
-  for (const TensorType& type : entry->program->outputs) entry->output_descrs.push_back(descr_of(type.dtype));
+  for (size_t i = 0; i < orders.size(); ++i)
+    entry->results.push_back(ResultType::of(entry->program->outputs[i], orders[i]));
   for (const std::optional<int>& donor : entry->program->output_donor) {
     if (!donor) continue;
     entry->specs[static_cast<size_t>(*donor)].donated = true;
     entry->has_donated = true;
   }
   entry->releases_gil = entry->program->total_cost > kReleaseCost;
-  for (const auto& [argument, part] : written) entry->written.push_back({argument, part.first, part.second});
+  for (const WrittenInput& one : options.written)
+    entry->written[static_cast<size_t>(one.output) - computed].in_place =
+        entry->program->output_in_place[static_cast<size_t>(one.output)];
   entry->taken = taken;
   if (!guards.is_none()) {
     entry->guards = guards;
@@ -185,7 +233,9 @@ class PythonTrace {
     Leaves leaves(one);
     if (leaves.bad >= 0) throw InternalError("a parameter that is no argument");
     const Leaf& leaf = leaves.items[0];
-    return make_python_array(trace_->parameter(name, leaf.type(), user_python_line()), leaf.weak);
+    const LeafSpec spec = LeafSpec::of(leaf, false);
+    Array made = trace_->parameter(name, spec.type_in_memory(), user_python_line());
+    return make_python_array(in_axis_order(made, inverse(spec.order)), leaf.weak);
   }
 
   /// The positions of the parameters that a value is computed from; None for values of other traces.
@@ -211,10 +261,18 @@ class PythonTrace {
     return value ? make_python_array(array_of(*value), array->weak) : nb::none();
   }
 
-  Graph finish(const std::vector<nb::object>& outputs) {
+  /// The graph, and in which order the axes of its outputs lie in memory, given the strides that NumPy would
+  /// give them. The graph computes them as they lie there.
+  std::pair<Graph, std::vector<AxisOrder>> finish(const std::vector<nb::object>& outputs,
+                                                  const std::vector<std::vector<int64_t>>& strides) {
     std::vector<Array> arrays;
-    for (const nb::object& output : outputs) arrays.push_back(as_python_array(output.ptr())->array);
-    return trace_->finish(arrays);
+    std::vector<AxisOrder> orders;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const Array& array = as_python_array(outputs[i].ptr())->array;
+      orders.push_back(order_in_memory(array.shape(), strides[i]));
+      arrays.push_back(in_axis_order(array, orders.back()));
+    }
+    return {trace_->finish(arrays), std::move(orders)};
   }
 
   void abandon() {
@@ -237,6 +295,13 @@ class PythonTrace {
   }
 
  private:
+  /// Its axes in another order; itself when there is none.
+  Array in_axis_order(const Array& array, const AxisOrder& order) {
+    if (order.empty()) return array;
+    return trace_->record(Op::transpose, std::span(&array, 1), {{Attr::permutation, order}},
+                          user_python_line());
+  }
+
   static thread_local PythonTrace* innermost;
 
   std::shared_ptr<Trace> trace_;
@@ -274,7 +339,7 @@ void bind_tracing(nb::module_& module) {
       .def("parameter", &PythonTrace::parameter, nb::arg("name"), nb::arg("like"))
       .def("sources", &PythonTrace::sources, nb::arg("array"))
       .def("constant_value", &PythonTrace::constant_value, nb::arg("array"))
-      .def("finish", &PythonTrace::finish, nb::arg("outputs"))
+      .def("finish", &PythonTrace::finish, nb::arg("outputs"), nb::arg("strides"))
       .def("abandon", &PythonTrace::abandon)
       .def("captured", &PythonTrace::captured);
 
@@ -285,7 +350,7 @@ void bind_tracing(nb::module_& module) {
       .def("compile", compile_into, nb::arg("hot").none(), nb::arg("leaves"), nb::arg("graph"),
            nb::arg("fuse"), nb::arg("fast_math"), nb::arg("donated"), nb::arg("written"), nb::arg("taken"),
            nb::arg("form"), nb::arg("build").none(), nb::arg("statics"), nb::arg("guards").none(),
-           nb::arg("known"))
+           nb::arg("known"), nb::arg("orders"))
       .def("clear", &CallTable::clear)
       .def("__len__", &CallTable::size)
       .def_rw("hits", &CallTable::hits)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _dtypes, _native, _ops, _sharing
+from . import _dtypes, _memory_order, _native, _ops, _sharing
 from ._errors import Unsupported, UserTypeError, UserValueError, fail, make, naming, user_line
 from ._numpy import (
     bits,
@@ -339,10 +339,11 @@ class Array(_native.ArrayBase):
         if not np.can_cast(self.dtype, wanted, casting):
             fail(UserTypeError, f"cannot cast {self.dtype} to {wanted} with casting={casting!r}")
         made = _ops.convert(self, wanted)
+        made = _memory_order.laid_out(made, _memory_order.named(order, self))
         return _sharing.owned(made, (self,)) if copy else made
 
     def copy(self, order: str = "C") -> Array:
-        return creation.copy(self)
+        return creation.copy(self, order)
 
     def conj(self) -> Array:
         return _sharing.fresh(self)

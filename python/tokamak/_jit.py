@@ -220,6 +220,7 @@ class JitCore:
             [value for _, value in call.statics],
             guards,
             traced.known.positions,
+            traced.orders,
         )
 
     def _tell_why(self, call: Call, leaf_key: Any, names: list[str], traced: _tracer.Traced) -> None:

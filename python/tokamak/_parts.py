@@ -33,7 +33,9 @@ class Parts:
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.shape = shape
-        self.values: dict[Part, Array] | None = {}  # None: all of it
+        self.values: (
+            dict[tuple[Part, tuple[int, ...]], Array] | None
+        ) = {}  # by part and shape; None: all of it
 
     def note(self, steps: list[_sharing.Change] | None, value: Array) -> None:
         if self.values is None or value.size == 0:
@@ -42,8 +44,9 @@ class Parts:
         if part is None:
             self.values = None
             return
-        self.values.pop(part, None)  # nobody sees what it was before
-        self.values[part] = value
+        key = (part, value.shape)
+        self.values.pop(key, None)  # nobody sees what it was before
+        self.values[key] = value
         written = sum(one.size for one in self.values.values())
         most = np.prod(self.shape) // (1 if len(self.values) == 1 else 2)
         if len(self.values) > _MOST_PARTS or written > most:
@@ -88,6 +91,14 @@ def _axis_along(
     return None
 
 
+def strides_of(argument: Array, part: Part) -> tuple[int, ...]:
+    """How a part of an argument lies in the caller's memory."""
+    whole = _sharing.strides_of(argument)
+    if not part.starts:
+        return whole
+    return tuple(1 if axis < 0 else whole[axis] * step for axis, step in part.axes)
+
+
 def written(arguments: list[Array]) -> tuple[list[tuple[int, Part]], list[Array]]:
     """The parts of arguments that were written to, and the elements they have now."""
     parts: list[tuple[int, Part]] = []
@@ -97,8 +108,8 @@ def written(arguments: list[Array]) -> tuple[list[tuple[int, Part]], list[Array]
             continue
         values = _sharing.parts_of(argument).values
         if values is None or (len(values) > 1 and argument.size < _LARGE):
-            values = {Part(): argument}
-        for part, value in values.items():
+            values = {(Part(), argument.shape): argument}
+        for (part, _), value in values.items():
             parts.append((i, part))
             elements.append(value)
     return parts, elements

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from . import _memory_order
 from ._errors import UserValueError, fail
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class Place:
 
     def write(self, value: Any) -> None:
         if self.parent is None:
-            self.root.set(value)
+            self.root.set(_memory_order.laid_out(value, _memory_order.order_by(value.shape, self.strides)))
             return
         assert self.put_back is not None
         self.parent.write(self.put_back(self.parent.read(), value))
@@ -102,7 +103,7 @@ def _own_strides(x: Array) -> tuple[int, ...]:
     """Those of the memory that an Array outside of functions has; a traced one, and one of which all elements are the same one,
     will have what NumPy would give it."""
     if x._traced:
-        return dense_strides(x.shape)
+        return x._numpy_strides()
     strides = x._view(False).strides
     if any(stride == 0 and extent > 1 for stride, extent in zip(strides, x.shape, strict=True)):
         return dense_strides(x.shape)
@@ -205,10 +206,12 @@ def strides_of(x: Array) -> tuple[int, ...]:
 
 def is_contiguous(x: Array) -> bool:
     """Whether NumPy would have its elements next to each other, in their order."""
-    wanted = dense_strides(x.shape)
-    return x.size == 0 or all(
-        n == 1 or got == want for n, got, want in zip(x.shape, strides_of(x), wanted, strict=True)
-    )
+    return x.size == 0 or is_dense(x.shape, strides_of(x))
+
+
+def is_dense(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    wanted = dense_strides(shape)
+    return all(n == 1 or got == want for n, got, want in zip(shape, strides, wanted, strict=True))
 
 
 def is_shared(x: Array) -> bool:

@@ -35,6 +35,7 @@ _MOST_ATTEMPTS = 8
 
 class Traced(NamedTuple):
     graph: _native.Graph
+    orders: list[list[int]]  # of the axes of its outputs in memory
     written: list[tuple[int, _parts.Part]]
     plan: _results.Plan
     captured: _captured.Captured
@@ -132,13 +133,15 @@ class Tracer:
                 returned, watch = self._run_asked(call, given, captured, asked)
             plan = _results.plan(returned, watch, values)
             written, elements = _parts.written(values)
-            graph = trace.finish(plan.arrays + elements)
+            strides = [_sharing.strides_of(array) for array in plan.arrays]
+            strides += [_parts.strides_of(values[argument], part) for argument, part in written]
+            graph, orders = trace.finish(plan.arrays + elements, strides)
         finally:
             trace.abandon()
         del returned, watch, values, given, asked  # what only they hold cannot change
         if not self._is_ours:
             captured.add_owners(trace.captured())
-        return Traced(graph, written, plan._replace(arrays=[]), captured, known)
+        return Traced(graph, orders, written, plan._replace(arrays=[]), captured, known)
 
     def _run_asked(
         self, call: Call, values: list[Any], captured: _captured.Captured, asked: _unknown.Asked

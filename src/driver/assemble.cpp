@@ -34,6 +34,7 @@ class Assembly {
         program_->output_donor[static_cast<size_t>(*output)] = static_cast<int>(placement.at);
       }
     }
+    program_->output_in_place = outputs_in_place(graph_, layouts_, options_, kernels_, compiled_);
     result.program = program_;
     return result;
   }
@@ -121,11 +122,10 @@ class Assembly {
     const LoopKernel& loops = *compiled_[step]->loops;
     const Value value = kernel.outputs[i];
     PlanRequest request = request_for(step, value);
-    for (const auto& [input, from] : overwritable_inputs(step)) {
-      const auto buffer = static_cast<BufferId>(loops.buffers.size() - others_after_outputs(loops) -
-                                                kernel.outputs.size() + i);
-      if (!may_overwrite(loops, buffer, from)) continue;
-      const auto id = static_cast<uint32_t>(input);
+    for (const ReadInput& input : inputs_read_once(graph_, kernel, *compiled_[step])) {
+      if (input.is_part || input.offset != 0) continue;
+      if (!may_overwrite(loops, output_buffer(kernel, loops, i), input.buffer)) continue;
+      const auto id = static_cast<uint32_t>(input.value);
       if (auto other = request_of_.find(id); other != request_of_.end()) {
         request.in_place_of.push_back({PlanRequest::Operand::Kind::request, static_cast<int>(other->second)});
       }
@@ -136,41 +136,6 @@ class Assembly {
       }
     }
     add_request(value, std::move(request));
-  }
-
-  /// Inputs that the code of a step reads, with their buffers. Operands of a product are read again and
-  /// again, by every block.
-  std::vector<std::pair<Value, BufferId>> overwritable_inputs(size_t step) const {
-    const FusedKernel& kernel = kernels_[step];
-    std::vector<std::pair<Value, BufferId>> found;
-    if (kernel.sort) return found;
-    const CompiledProduct* product = compiled_[step]->product.get();
-    if (product == nullptr) {
-      for (size_t i = 0; i < kernel.inputs.size(); ++i) {
-        const bool is_part =
-            kernel.body.type_of(kernel.body.parameters()[i]) != graph_.type_of(kernel.inputs[i]);
-        if (!is_part && (kernel.offsets.empty() || kernel.offsets[i] == 0))
-          found.emplace_back(kernel.inputs[i], static_cast<BufferId>(i));
-      }
-      return found;
-    }
-    const CompiledStage& stage = product->stages.back();
-    for (size_t i = 0; i < stage.inputs.size(); ++i) {
-      const Value input = kernel.inputs[stage.inputs[i]];
-      const bool is_operand = stage.inputs[i] == stage.lhs.input || stage.inputs[i] == stage.rhs.input;
-      const std::vector<Value> before =
-          kernel.feeder == nullptr ? std::vector<Value>{} : values_read(*kernel.feeder);
-      const bool is_read_before = std::find(before.begin(), before.end(), input) != before.end();
-      if (!is_operand && !is_read_before) found.emplace_back(input, static_cast<BufferId>(i + 1));
-    }
-    return found;
-  }
-
-  static size_t others_after_outputs(const LoopKernel& loops) {
-    return static_cast<size_t>(
-        std::count_if(loops.buffers.begin(), loops.buffers.end(), [](const Buffer& buffer) {
-          return buffer.role == Buffer::Role::partial || buffer.role == Buffer::Role::scratch;
-        }));
   }
 
   /// Memory for the operands that are packed before the blocks of a product run.

@@ -2,6 +2,8 @@
 
 #include "driver/compile.h"
 
+#include <algorithm>
+
 #include "driver/assemble.h"
 #include "driver/bug_report.h"
 #include "driver/kernel_cache.h"
@@ -24,6 +26,14 @@ std::vector<TensorType> new_results(const Graph& graph, const CompileOptions& op
   if (!options.donated.empty()) return types;
   for (Value output : graph.outputs()) types.push_back(graph.type_of(output));
   return types;
+}
+
+/// Whether the kernel makes new elements of an input, which may go where that lies.
+bool writes_input(const Graph& graph, const CompileOptions& options, const FusedKernel& kernel) {
+  return std::ranges::any_of(options.written, [&](const WrittenInput& written) {
+    const Value value = stored_value(graph, graph.outputs()[static_cast<size_t>(written.output)]);
+    return std::ranges::find(kernel.outputs, value) != kernel.outputs.end();
+  });
 }
 
 Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const CompileOptions& options) {
@@ -50,7 +60,8 @@ Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const
     std::vector<std::vector<Layout>> by_stage;
     for (const FusedKernel* stage : stages_of(kernel))
       by_stage.push_back(input_layouts(optimized, *stage, layouts));
-    requests.push_back({&kernel, std::move(by_stage), options.donated.empty()});
+    requests.push_back(
+        {&kernel, std::move(by_stage), options.donated.empty() && !writes_input(optimized, options, kernel)});
   }
   const auto kernels = [&] {
     const PagePreparation while_compiling(new_results(optimized, options));

@@ -11,10 +11,21 @@
 
 namespace tokamak {
 
+/// An output that has new elements of an input: they are to be in the memory of the input in the end, from
+/// its element `offset` on, one behind the other.
+struct WrittenInput {
+  int output;
+  int input;
+  int64_t offset = 0;
+
+  friend bool operator==(const WrittenInput&, const WrittenInput&) = default;
+};
+
 struct CompileOptions {
   bool fuse = true;
   bool fast_math = false;
   std::vector<int> donated;  ///< positions of parameters whose memory may be overwritten
+  std::vector<WrittenInput> written;
   std::vector<std::string> disabled_passes;
 
   friend bool operator==(const CompileOptions&, const CompileOptions&) = default;

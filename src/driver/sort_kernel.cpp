@@ -1,6 +1,7 @@
 #include "driver/sort_kernel.h"
 
 #include "ir/layout.h"
+#include "ops/sort.h"
 
 namespace tokamak {
 namespace {
@@ -17,6 +18,10 @@ std::string describe(const SortStep& sort, const FusedKernel& kernel) {
   text += std::to_string(lines) + (lines == 1 ? " line of " : " lines of ") + std::to_string(length) + "\n  ";
   text +=
       std::string(sort.method->name()) + " of " + std::to_string(8 * sort.method->key_bytes()) + "-bit keys";
+  if (!sort.method->sorts_all()) {
+    const SortWindow& window = sort.method->window();
+    text += ", places " + std::to_string(window.first) + " to " + std::to_string(window.last - 1) + " only";
+  }
   return text + (node.op == Op::argsort ? ", positions among them\n" : "\n");
 }
 
@@ -26,10 +31,12 @@ CompiledSort compile_sort(const FusedKernel& kernel, const Cpu& cpu) {
   const Node& node = kernel.body[*kernel.sort];
   const TensorType& operand = kernel.body.type_of(node.inputs[0]);
   const auto axis = static_cast<size_t>(node.attributes.integer(Attr::axis));
-  const int64_t length = node.type.shape[axis];
+  const int64_t length = operand.shape[axis];
+  const SortRange range = range_of_sort(node.attributes, length);
   SortStep step;
-  step.method = choose_sort_method(
-      operand.dtype, node.op == Op::sort ? SortResult::values : SortResult::positions, length, cpu);
+  step.method =
+      choose_sort_method(operand.dtype, node.op == Op::sort ? SortResult::values : SortResult::positions,
+                         length, {range.first, range.last}, cpu);
   step.read = read_of_sorted(kernel.body, *kernel.sort);
   step.strides = dense_strides(kernel.body.type_of(step.read.array));
   step.result_strides = dense_strides(node.type);

@@ -128,9 +128,10 @@ double count_flops(const FusedKernel& kernel) {
 namespace {
 
 /// That sorting costs for each element.
-double comparisons_of(const Node& sort) {
-  const int64_t length = sort.type.shape[static_cast<size_t>(sort.attributes.integer(Attr::axis))];
-  return std::log2(static_cast<double>(std::max<int64_t>(length, 1)));
+double comparisons_of(const Node& sort, const Shape& operand) {
+  const auto axis = static_cast<size_t>(sort.attributes.integer(Attr::axis));
+  const bool is_whole = sort.type.shape[axis] == operand[axis];
+  return is_whole ? std::log2(static_cast<double>(std::max<int64_t>(operand[axis], 1))) : 2;
 }
 
 }  // namespace
@@ -139,7 +140,10 @@ double count_flops(const Graph& body) {
   double flops = 0;
   for (const Node& node : body.nodes()) {
     if (family_of(node.op) == OpFamily::Elementwise) flops += static_cast<double>(node.type.elements());
-    if (sorts(node)) flops += static_cast<double>(node.type.elements()) * comparisons_of(node);
+    if (sorts(node)) {
+      const TensorType& operand = body.type_of(node.inputs[0]);
+      flops += static_cast<double>(operand.elements()) * comparisons_of(node, operand.shape);
+    }
     if (sweeps(node)) flops += static_cast<double>(body.type_of(node.inputs[0]).elements());
     if (node.op == Op::dot) {
       const Shape& lhs = body.type_of(node.inputs[0]).shape;

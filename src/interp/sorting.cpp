@@ -5,6 +5,7 @@
 
 #include "interp/evaluate.h"
 #include "interp/positions.h"
+#include "ops/sort.h"
 
 namespace tokamak::interp {
 namespace {
@@ -34,7 +35,12 @@ Tensor sorted(const Node& node, const Tensor& operand) {
   Shape lines = shape;
   lines[axis] = std::min<int64_t>(lines[axis], 1);
   const size_t width = size_of(node.type.dtype);
+  const SortRange range = range_of_sort(node.attributes, shape[axis]);
+  const std::vector<int64_t> result_strides = dense_strides(node.type.shape);
   Tensor result(node.type);
+  if (range.first == range.last) return result;
+  const Positions result_lines = strided_positions(lines, result_strides);
+  auto line = result_lines.begin();
   std::vector<int64_t> order(static_cast<size_t>(shape[axis]));
   for (int64_t first : strided_positions(lines, strides)) {
     auto place = [&](int64_t i) { return first + i * strides[axis]; };
@@ -42,12 +48,14 @@ Tensor sorted(const Node& node, const Tensor& operand) {
     std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
       return comes_before(operand, place(a), place(b), wants_values);
     });
-    for (size_t i = 0; i < order.size(); ++i) {
-      const auto* from = wants_values ? operand.data() + static_cast<size_t>(place(order[i])) * width
-                                      : reinterpret_cast<const std::byte*>(&order[i]);
-      std::memcpy(result.mutable_data() + static_cast<size_t>(place(static_cast<int64_t>(i))) * width, from,
-                  width);
+    for (int64_t i = range.first; i < range.last; ++i) {
+      const int64_t& at = order[static_cast<size_t>(i)];
+      const auto* from = wants_values ? operand.data() + static_cast<size_t>(place(at)) * width
+                                      : reinterpret_cast<const std::byte*>(&at);
+      const int64_t to = *line + (i - range.first) * result_strides[axis];
+      std::memcpy(result.mutable_data() + static_cast<size_t>(to) * width, from, width);
     }
+    ++line;
   }
   return result;
 }

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <type_traits>
 
@@ -118,7 +119,8 @@ void write_each(void* result, int64_t stride, int64_t first, int64_t last, Use v
 /// What methods have in common: all lines of a block, on top of the parts of one.
 class LineMethod : public SortMethod {
  public:
-  LineMethod(int64_t length, const SortKernels& kernels) : length_(length), kernels_(kernels) {}
+  LineMethod(int64_t length, const SortWindow& window, const SortKernels& kernels)
+      : SortMethod(length, window), kernels_(kernels) {}
 
   void sort(const SortLines& lines, void* keys) const final {
     const bool in_result = sorts_in_result(lines.result_stride);
@@ -136,16 +138,17 @@ class LineMethod : public SortMethod {
     const bool across = lines.count > 1 && (std::abs(lines.first.stride) > std::abs(lines.line_stride) ||
                                             lines.result_stride > lines.result_line_stride);
     const int64_t at_once = across ? kElementsAtOnce : length_;
+    const SortWindow all_of_it{0, length_};
     KeyRange ranges[kMaxSortLines];
     std::fill_n(ranges, lines.count, kNoRange);
-    for_each_piece(lines.count, at_once, [&](int64_t j, int64_t first, int64_t last) {
+    for_each_piece(all_of_it, lines.count, at_once, [&](int64_t j, int64_t first, int64_t last) {
       ranges[j] = joined(ranges[j], range(line(j), first, last));
     });
-    for_each_piece(lines.count, at_once, [&](int64_t j, int64_t first, int64_t last) {
+    for_each_piece(all_of_it, lines.count, at_once, [&](int64_t j, int64_t first, int64_t last) {
       load(line(j), ranges[j], first, last, keys_of(j));
     });
     for (int64_t j = 0; j < lines.count; ++j) sort_part(line(j), ranges[j], keys_of(j), 0, length_);
-    for_each_piece(lines.count, at_once, [&](int64_t j, int64_t first, int64_t last) {
+    for_each_piece(window_, lines.count, at_once, [&](int64_t j, int64_t first, int64_t last) {
       store(keys_of(j), first, last, result(j), lines.result_stride);
     });
   }
@@ -153,16 +156,20 @@ class LineMethod : public SortMethod {
   const char* name() const final { return kernels_.name; }
 
  protected:
-  int64_t length_;
+  /// What is asked for of the keys [first, last).
+  SortWindow asked(int64_t first, int64_t last) const {
+    return {std::max(first, window_.first), std::min(last, window_.last)};
+  }
+
   const SortKernels& kernels_;
 
  private:
   static constexpr int64_t kElementsAtOnce = 16;
 
   template <class Do>
-  void for_each_piece(int64_t lines, int64_t at_once, Do work) const {
-    for (int64_t first = 0; first < length_; first += at_once) {
-      const int64_t last = std::min(first + at_once, length_);
+  static void for_each_piece(const SortWindow& all, int64_t lines, int64_t at_once, Do work) {
+    for (int64_t first = all.first; first < all.last; first += at_once) {
+      const int64_t last = std::min(first + at_once, all.last);
       for (int64_t j = 0; j < lines; ++j) work(j, first, last);
     }
   }
@@ -194,20 +201,24 @@ class ValueMethod final : public LineMethod {
 
   void sort_part(const SortLine& /*line*/, const KeyRange& /*range*/, void* keys, int64_t first,
                  int64_t last) const override {
-    kernels_of<Key>(kernels_).sort(static_cast<Key*>(keys) + first, last - first);
+    const SortWindow window = asked(first, last);
+    if (window.first >= window.last) return;
+    kernels_of<Key>(kernels_).select(static_cast<Key*>(keys) + first, last - first, window.first - first,
+                                     window.last - first);
   }
 
   void store(const void* keys, int64_t first, int64_t last, void* result, int64_t stride) const override {
     const auto* from = static_cast<const Key*>(keys);
-    write_each<typename E::Raw>(result, stride, first, last, [&](int64_t i) { return E::value(from[i]); });
+    write_each<typename E::Raw>(result, stride, first - window_.first, last - window_.first,
+                                [&](int64_t i) { return E::value(from[i + window_.first]); });
   }
 };
 
 template <class E>
 class PositionMethod final : public LineMethod {
  public:
-  PositionMethod(int64_t length, const SortKernels& kernels)
-      : LineMethod(length, kernels),
+  PositionMethod(int64_t length, const SortWindow& window, const SortKernels& kernels)
+      : LineMethod(length, window, kernels),
         position_bits_(bits_of(static_cast<uint64_t>(std::max<int64_t>(length - 1, 1)))),
         position_mask_((uint64_t{1} << position_bits_) - 1) {}
 
@@ -239,15 +250,21 @@ class PositionMethod final : public LineMethod {
 
   void sort_part(const SortLine& line, const KeyRange& range, void* keys, int64_t first,
                  int64_t last) const override {
+    SortWindow window = asked(first, last);
+    if (window.first >= window.last) return;
     auto* part = static_cast<int64_t*>(keys) + first;
-    kernels_.wide.sort(part, last - first);
-    if (coding_for(range).shift != 0) tell_apart(line, part, last - first);
+    window = {window.first - first, window.last - first};
+    kernels_.wide.select(part, last - first, window.first, window.last);
+    if (coding_for(range).shift == 0) return;
+    const SortWindow runs = with_whole_runs(part, last - first, window);
+    tell_apart(line, part + runs.first, runs.last - runs.first);
   }
 
   void store(const void* keys, int64_t first, int64_t last, void* result, int64_t stride) const override {
     const auto* from = static_cast<const int64_t*>(keys);
-    write_each<int64_t>(result, stride, first, last,
-                        [&](int64_t i) { return static_cast<int64_t>(position_of(from[i])); });
+    write_each<int64_t>(result, stride, first - window_.first, last - window_.first, [&](int64_t i) {
+      return static_cast<int64_t>(position_of(from[i + window_.first]));
+    });
   }
 
  private:
@@ -279,6 +296,22 @@ class PositionMethod final : public LineMethod {
 
   uint64_t position_of(int64_t key) const { return static_cast<uint64_t>(key) & position_mask_; }
 
+  /// Keys that agree with the first or the last of the window but for their positions may lie outside: moves
+  /// them next to it, and gives the window with them. All keys on one side of the window are smaller or
+  /// greater.
+  SortWindow with_whole_runs(int64_t* keys, int64_t count, SortWindow window) const {
+    const int64_t least = keys[window.first] >> position_bits_;
+    const int64_t greatest = keys[window.last - 1] >> position_bits_;
+    auto agrees = [&](int64_t order) {
+      return [order, this](int64_t key) { return key >> position_bits_ == order; };
+    };
+    auto* below = std::partition(keys, keys + window.first, std::not_fn(agrees(least)));
+    auto* above = std::partition(keys + window.last, keys + count, agrees(greatest));
+    std::sort(below, keys + window.first);
+    std::sort(keys + window.last, above);
+    return {below - keys, above - keys};
+  }
+
   /// Sorts runs of keys that are equal but for their positions by what did not fit into them.
   void tell_apart(const SortLine& line, int64_t* keys, int64_t count) const {
     for (int64_t first = 0; first < count;) {
@@ -306,42 +339,43 @@ class PositionMethod final : public LineMethod {
 };
 
 template <class E>
-std::unique_ptr<const SortMethod> method_for(SortResult result, int64_t length, const SortKernels& kernels) {
-  if (result == SortResult::values) return std::make_unique<ValueMethod<E>>(length, kernels);
-  return std::make_unique<PositionMethod<E>>(length, kernels);
+std::unique_ptr<const SortMethod> method_for(SortResult result, int64_t length, const SortWindow& window,
+                                             const SortKernels& kernels) {
+  if (result == SortResult::values) return std::make_unique<ValueMethod<E>>(length, window, kernels);
+  return std::make_unique<PositionMethod<E>>(length, window, kernels);
 }
 
 }  // namespace
 
 std::unique_ptr<const SortMethod> choose_sort_method(DType dtype, SortResult result, int64_t length,
-                                                     const Cpu& cpu) {
+                                                     const SortWindow& window, const Cpu& cpu) {
   const SortKernels& kernels = kernels_for(cpu);
   switch (dtype) {
     case DType::boolean:
     case DType::u8:
-      return method_for<IntegerElement<uint8_t>>(result, length, kernels);
+      return method_for<IntegerElement<uint8_t>>(result, length, window, kernels);
     case DType::i8:
-      return method_for<IntegerElement<int8_t>>(result, length, kernels);
+      return method_for<IntegerElement<int8_t>>(result, length, window, kernels);
     case DType::i16:
-      return method_for<IntegerElement<int16_t>>(result, length, kernels);
+      return method_for<IntegerElement<int16_t>>(result, length, window, kernels);
     case DType::i32:
-      return method_for<IntegerElement<int32_t>>(result, length, kernels);
+      return method_for<IntegerElement<int32_t>>(result, length, window, kernels);
     case DType::i64:
-      return method_for<IntegerElement<int64_t>>(result, length, kernels);
+      return method_for<IntegerElement<int64_t>>(result, length, window, kernels);
     case DType::u16:
-      return method_for<IntegerElement<uint16_t>>(result, length, kernels);
+      return method_for<IntegerElement<uint16_t>>(result, length, window, kernels);
     case DType::u32:
-      return method_for<IntegerElement<uint32_t>>(result, length, kernels);
+      return method_for<IntegerElement<uint32_t>>(result, length, window, kernels);
     case DType::u64:
-      return method_for<IntegerElement<uint64_t>>(result, length, kernels);
+      return method_for<IntegerElement<uint64_t>>(result, length, window, kernels);
     case DType::f16:
-      return method_for<F16Element>(result, length, kernels);
+      return method_for<F16Element>(result, length, window, kernels);
     case DType::bf16:
-      return method_for<Bf16Element>(result, length, kernels);
+      return method_for<Bf16Element>(result, length, window, kernels);
     case DType::f32:
-      return method_for<F32Element>(result, length, kernels);
+      return method_for<F32Element>(result, length, window, kernels);
     case DType::f64:
-      return method_for<F64Element>(result, length, kernels);
+      return method_for<F64Element>(result, length, window, kernels);
   }
   throw InternalError("unknown dtype");
 }

@@ -40,6 +40,12 @@ struct SortLines {
   int64_t count;
 };
 
+/// The places of a sorted line that are asked for: [first, last).
+struct SortWindow {
+  int64_t first;
+  int64_t last;
+};
+
 /// Lines that are sorted together, at most.
 inline constexpr int64_t kMaxSortLines = 16;
 
@@ -56,14 +62,18 @@ inline KeyRange joined(const KeyRange& a, const KeyRange& b) {
 /// How lines of one length and type are sorted on one processor.
 class SortMethod {
  public:
+  SortMethod(int64_t length, const SortWindow& window) : length_(length), window_(window) {}
   virtual ~SortMethod() = default;
 
-  /// Bytes of a key. Results whose elements have the same size, and are neighbours, hold the keys meanwhile.
+  /// Bytes of a key. Results whose elements have the same size, and are neighbours, hold the keys meanwhile,
+  /// if there is one for each.
   virtual int64_t key_bytes() const = 0;
   virtual int64_t result_bytes() const = 0;
+  bool sorts_all() const { return window_.first == 0 && window_.last == length_; }
   bool sorts_in_result(int64_t result_stride) const {
-    return result_stride == key_bytes() && result_bytes() == key_bytes();
+    return result_stride == key_bytes() && result_bytes() == key_bytes() && sorts_all();
   }
+  const SortWindow& window() const { return window_; }
 
   /// At most kMaxSortLines. `keys` has room for the keys of all lines, unless they are sorted in the result.
   virtual void sort(const SortLines& lines, void* keys) const = 0;
@@ -78,17 +88,21 @@ class SortMethod {
   /// Divides keys [first, last) into lower and higher ones, and gives where the higher begin; `first` if they
   /// may as well stay together.
   virtual int64_t divide(void* keys, int64_t first, int64_t last) const = 0;
-  /// Sorts keys [first, last), which are one of the parts.
+  /// Sorts keys [first, last), which are one of the parts, as far as they are in the window.
   virtual void sort_part(const SortLine& line, const KeyRange& range, void* keys, int64_t first,
                          int64_t last) const = 0;
-  /// Writes those results from their keys.
+  /// Writes those results from their keys, which are in the window: the first of that to `result`.
   virtual void store(const void* keys, int64_t first, int64_t last, void* result, int64_t stride) const = 0;
 
   /// "quicksort avx2", for reports.
   virtual const char* name() const = 0;
+
+ protected:
+  int64_t length_;
+  SortWindow window_;
 };
 
 std::unique_ptr<const SortMethod> choose_sort_method(DType dtype, SortResult result, int64_t length,
-                                                     const Cpu& cpu);
+                                                     const SortWindow& window, const Cpu& cpu);
 
 }  // namespace tokamak

@@ -70,6 +70,7 @@ struct OpRecord {
   TestRange test = {};
   int max_ulp = 0;         ///< promised error against the true value for floats; 0 = correctly rounded
   AttrSet attributes = 0;  ///< all of them required, no others allowed
+  AttrSet optional = 0;    ///< but these
   bool exact = false;      ///< f16 and bf16 results are representable as they are and need no rounding
 };
 

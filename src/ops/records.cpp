@@ -71,9 +71,10 @@ static_assert(std::size(kKindNames) == std::variant_size_v<AttrValue>);
 
 void check_attributes(const TypeContext& context) {
   const AttrSet wanted = record_of(context.op).attributes;
+  const AttrSet allowed = wanted | record_of(context.op).optional;
   for (const auto& [name, value] : context.attributes.entries()) {
     const std::string quoted = "attribute '" + std::string(name_of(name)) + "'";
-    if (!contains(wanted, name)) context.fail("takes no " + quoted, UserError::Kind::type);
+    if (!contains(allowed, name)) context.fail("takes no " + quoted, UserError::Kind::type);
     if (value.index() != static_cast<size_t>(kind_of(name))) {
       context.fail(quoted + " must be " + std::string(kKindNames[static_cast<size_t>(kind_of(name))]) +
                        ", not " + std::string(kKindNames[value.index()]),

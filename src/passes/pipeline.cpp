@@ -11,6 +11,7 @@
 #include "passes/expand_products.h"
 #include "passes/fold_constants.h"
 #include "passes/fold_scales.h"
+#include "passes/narrow_sorts.h"
 #include "passes/normalise_late.h"
 #include "passes/simplify.h"
 
@@ -28,18 +29,21 @@ constexpr GraphPass kGraphPasses[] = {
      }},
     // After folding, which makes constants of the factors; before the next round folds them into the weights.
     {"fold-scales", "make the factors of a product part of its constant weights",
-     [](const Graph& graph, const PipelineOptions&) { return fold_scales(graph); }, Op::dot},
+     [](const Graph& graph, const PipelineOptions&) { return fold_scales(graph); }, OpFamily::Contract},
     {"normalise-late", "divide by the sums of a softmax after the product that follows",
-     [](const Graph& graph, const PipelineOptions&) { return normalise_late(graph); }, Op::dot},
+     [](const Graph& graph, const PipelineOptions&) { return normalise_late(graph); }, OpFamily::Contract},
     // Before the rest: what it writes has views and conversions to simplify.
     {"expand-products", "write products without a matrix on one side as sums",
-     [](const Graph& graph, const PipelineOptions&) { return expand_products(graph); }, Op::dot},
+     [](const Graph& graph, const PipelineOptions&) { return expand_products(graph); }, OpFamily::Contract},
     // Before the views: where an operand that made the shape goes away, a broadcast comes in its place.
     {"simplify", "algebra that keeps every bit",
      [](const Graph& graph, const PipelineOptions&) { return simplify(graph); }},
     // Before the merging of equal nodes: different chains of views can mean the same elements.
     {"compose-views", "merge views, drop those that change nothing",
      [](const Graph& graph, const PipelineOptions&) { return compose_views(graph); }},
+    // After the views: slices are then next to what they are of.
+    {"narrow-sorts", "sort only as far as is looked at",
+     [](const Graph& graph, const PipelineOptions&) { return narrow_sorts(graph); }, OpFamily::Sort},
     // After everything that makes equal nodes look equal.
     {"eliminate-common", "merge nodes that compute the same value",
      [](const Graph& graph, const PipelineOptions&) { return eliminate_common(graph); }},
@@ -81,7 +85,7 @@ void verify_after(const GraphPass& pass, const Graph& graph) {
 
 bool has_work(const GraphPass& pass, const Graph& graph) {
   return !pass.about || std::any_of(graph.nodes().begin(), graph.nodes().end(),
-                                    [&](const Node& node) { return node.op == *pass.about; });
+                                    [&](const Node& node) { return family_of(node.op) == *pass.about; });
 }
 
 /// One round of passes, each over what the one before it made. `before` stays as it is.

@@ -34,7 +34,7 @@ struct GraphPass {
   std::string_view name;
   std::string_view summary;
   Graph (*run)(const Graph& graph, const PipelineOptions& options);
-  std::optional<Op> about = std::nullopt;  ///< it leaves graphs without this op as they are
+  std::optional<OpFamily> about = std::nullopt;  ///< it leaves graphs without these ops as they are
 };
 
 /// Every pass, in the order of the pipeline.

@@ -39,6 +39,8 @@ class Program {
   std::vector<TensorType> inputs;
   std::vector<TensorType> outputs;
   std::vector<std::optional<int>> output_donor;  ///< by output: the donated input whose memory it takes over
+  std::vector<bool>
+      output_in_place;  ///< by output: it may lie where the input does that it has new elements of
   std::vector<Tensor> constants;
   std::vector<Step> steps;
   std::vector<Copy> copies;

@@ -115,10 +115,12 @@ class RunningSort {
         workers);
   }
 
-  /// Calls work(first, last) for pieces of the line.
+  /// Calls work(first, last) for pieces of part of the line.
   template <class Do>
-  void in_pieces(Do work) const {
-    ThreadPool::instance().run(length_, kPart, [&](int64_t begin, int64_t end, int) { work(begin, end); });
+  static void in_pieces(const SortWindow& part, Do work) {
+    ThreadPool::instance().run(part.last - part.first, kPart, [&](int64_t begin, int64_t end, int) {
+      work(part.first + begin, part.first + end);
+    });
   }
 
   /// All threads load the keys, divide them into parts, sort the parts and store the results.
@@ -128,21 +130,22 @@ class RunningSort {
     if (!in_result_) scratch = BufferPool::instance().allocate(line_bytes());
     void* keys = in_result_ ? lines.result : scratch.data();
     const KeyRange range = range_of(lines.first);
-    in_pieces([&](int64_t first, int64_t last) { method_.load(lines.first, range, first, last, keys); });
+    in_pieces({0, length_},
+              [&](int64_t first, int64_t last) { method_.load(lines.first, range, first, last, keys); });
     const std::vector<int64_t> bounds = divided(keys, threads);
     const auto parts = static_cast<int64_t>(bounds.size()) - 1;
     ThreadPool::instance().run(parts, 1, [&](int64_t begin, int64_t end, int) {
       for (auto part = static_cast<size_t>(begin); part < static_cast<size_t>(end); ++part)
         method_.sort_part(lines.first, range, keys, bounds[part], bounds[part + 1]);
     });
-    in_pieces([&](int64_t first, int64_t last) {
+    in_pieces(method_.window(), [&](int64_t first, int64_t last) {
       method_.store(keys, first, last, lines.result, lines.result_stride);
     });
   }
 
   KeyRange range_of(const SortLine& line) const {
     std::vector<KeyRange> ranges(static_cast<size_t>((length_ + kPart - 1) / kPart), kNoRange);
-    in_pieces([&](int64_t first, int64_t last) {
+    in_pieces({0, length_}, [&](int64_t first, int64_t last) {
       ranges[static_cast<size_t>(first / kPart)] = method_.range(line, first, last);
     });
     KeyRange all = kNoRange;
@@ -163,7 +166,10 @@ class RunningSort {
           static_cast<int64_t>(middles.size()), 1, [&](int64_t begin, int64_t end, int) {
             for (auto part = static_cast<size_t>(begin); part < static_cast<size_t>(end); ++part) {
               const bool is_large = bounds[part + 1] - bounds[part] > 2 * enough;
-              middles[part] = is_large ? method_.divide(keys, bounds[part], bounds[part + 1]) : bounds[part];
+              const bool is_asked =
+                  bounds[part] < method_.window().last && bounds[part + 1] > method_.window().first;
+              middles[part] =
+                  is_large && is_asked ? method_.divide(keys, bounds[part], bounds[part + 1]) : bounds[part];
             }
           });
       std::vector<int64_t> next{0};

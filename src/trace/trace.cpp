@@ -31,6 +31,11 @@ Array Trace::constant(Tensor value, SourceLocation where, std::string_view by) {
   return wrap(graph_.add_constant(std::move(value), std::move(where)));
 }
 
+Array Trace::captured(const Array& array, const SourceLocation& where) {
+  check_usable("constant", where);
+  return wrap(value_of(array, "constant", where));
+}
+
 Array Trace::record(Op op, std::span<const Array> inputs, Attributes attributes,
                     const SourceLocation& where) {
   check_usable(name_of(op), where);
@@ -104,7 +109,14 @@ Value Trace::capture(const Array& array, std::string_view by, const SourceLocati
     if (memory.strides[axis] == 0 && kept.shape[axis] > 1) kept.shape[axis] = 1;
   }
   Value value;
-  if (kept == impl->type()) {
+  if (const AxisOrder order = order_in_memory(kept.shape, memory.strides);
+      kept == impl->type() && !order.empty()) {
+    // As it lies in memory, for what is made of it lies that way, too.
+    const Array turned = make_view({kept.dtype, in_order(kept.shape, order)}, memory, memory.data,
+                                   in_order(memory.strides, order));
+    value = graph_.add(Op::transpose, {graph_.add_constant(tensor_of(turned), where)},
+                       {{Attr::permutation, inverse(order)}}, where);
+  } else if (kept == impl->type()) {
     value = graph_.add_constant(tensor_of(array), where);
   } else {
     Tensor once(kept);

@@ -11,6 +11,7 @@
 #include "ir/graph.h"
 #include "tokamak/array.h"
 #include "tokamak/errors.h"
+#include "trace/numpy_strides.h"
 
 namespace tokamak {
 
@@ -38,6 +39,8 @@ class Trace : public std::enable_shared_from_this<Trace> {
   Array parameter(std::string name, TensorType type, SourceLocation where = {});
   /// `by` is the operation that an error names.
   Array constant(Tensor value, SourceLocation where = {}, std::string_view by = "constant");
+  /// An array with memory as a value of this trace.
+  Array captured(const Array& array, const SourceLocation& where);
   /// Adds an operation; the operands are values of this trace or have memory.
   Array record(Op op, std::span<const Array> inputs, Attributes attributes, const SourceLocation& where);
   /// Ends the trace and hands over the graph.
@@ -47,6 +50,8 @@ class Trace : public std::enable_shared_from_this<Trace> {
 
   const std::string& name() const { return graph_.name(); }
   const Graph& graph() const { return graph_; }
+  /// The strides that NumPy would give a value of this trace; in elements.
+  std::vector<int64_t> numpy_strides(Value value) { return numpy_strides_.of(graph_, value); }
   size_t captured_bytes() const { return captured_bytes_; }
 
  private:
@@ -61,6 +66,7 @@ class Trace : public std::enable_shared_from_this<Trace> {
   bool ended_ = false;
   Trace* outer_ = nullptr;
   size_t captured_bytes_ = 0;
+  NumpyStrides numpy_strides_;
   std::unordered_map<const ArrayImpl*, Value> captured_;
   std::vector<std::shared_ptr<const ArrayImpl>> captured_owners_;  ///< so that their addresses stay theirs
 };

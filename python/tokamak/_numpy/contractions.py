@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view as np_sliding_window_view
 
-from .. import _dtypes, _native
+from .. import _dtypes, _memory_order, _native
 from .._errors import Error, UserTypeError, UserValueError, fail, make, unsupported, user_line
 from .._ops import as_array, convert, full, strong
 from .._registry import implements, name_of, remedy_for
@@ -155,6 +155,7 @@ def tensordot_axes(axes: Any) -> tuple[list[int], list[int]]:
 
 
 @implements(np.tensordot)
+@_memory_order.makes("C")
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     return _native.tensordot(operand(a), operand(b), *tensordot_axes(axes))
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtypes, _sharing
+from .. import _dtypes, _memory_order, _sharing
 from .._errors import UserValueError, fail, unsupported
 from .._ops import (
     against_diagonal,
@@ -25,6 +25,7 @@ from .._ops import (
     select,
 )
 from .._registry import implements
+from .creation import copied
 from .elementwise import where
 from .joining import stack
 from .known import plain
@@ -33,31 +34,32 @@ from .shapes import shape_of
 from .ufuncs import call
 
 
-def _new(shape: Any, value: Any, dtype: Any) -> Any:
+def _new(shape: Any, value: Any, dtype: Any, order: str = "C") -> Any:
     extents = shape_of(shape)
     check_shape(extents)
     wanted = _dtypes.check(float if dtype is None else dtype)
-    return broadcast(convert(as_array(value), wanted), extents)
+    made = broadcast(convert(as_array(value), wanted), extents)
+    return _memory_order.laid_out(made, _memory_order.named(order, made))
 
 
 @implements(np.zeros)
 def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Any:
-    return _new(shape, 0, dtype)
+    return _new(shape, 0, dtype, order)
 
 
 @implements(np.empty)
 def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Any:
-    return _new(shape, 0, dtype)
+    return _new(shape, 0, dtype, order)
 
 
 @implements(np.ones)
 def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Any:
-    return _new(shape, 1, dtype)
+    return _new(shape, 1, dtype, order)
 
 
 @implements(np.full)
 def full_(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Any:
-    return _new(shape, fill_value, as_array(fill_value).dtype if dtype is None else dtype)
+    return _new(shape, fill_value, as_array(fill_value).dtype if dtype is None else dtype, order)
 
 
 #: What copy= says where the result may be the argument
@@ -68,6 +70,7 @@ _MAY_SHARE = (None, False, np._CopyMode.IF_NEEDED, np._CopyMode.NEVER)
 def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None, device: Any = None) -> Any:
     x = plain(a)
     made = x if dtype is None else convert(x, _dtypes.check(dtype))
+    made = _memory_order.laid_out(made, _memory_order.named(order, made))
     return made if copy in _MAY_SHARE else _sharing.owned(made, (x, a))
 
 
@@ -75,7 +78,7 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None, d
 def array(
     object: Any, dtype: Any = None, *, copy: Any = True, order: str = "K", subok: bool = False, ndmin: int = 0
 ) -> Any:
-    made = asarray(object, dtype, copy=copy)
+    made = asarray(object, dtype, order, copy=copy)
     missing = ndmin - made.ndim
     return made.reshape((1,) * missing + made.shape) if missing > 0 else made
 
@@ -83,7 +86,14 @@ def array(
 @implements(np.ascontiguousarray)
 def ascontiguousarray(a: Any, dtype: Any = None) -> Any:
     made = array(a, dtype, copy=None, ndmin=1)
-    return made if _sharing.is_contiguous(made) else _sharing.fresh(made)
+    return made if _sharing.is_contiguous(made) else copied(made, "C")
+
+
+@implements(np.asfortranarray)
+def asfortranarray(a: Any, dtype: Any = None) -> Any:
+    made = array(a, dtype, copy=None, ndmin=1)
+    is_there = made.ndim < 2 or _memory_order.is_column_major(made)
+    return made if is_there else copied(made, "F")
 
 
 @implements(np.arange)
@@ -256,6 +266,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
 
 
 @implements(np.i0)
+@_memory_order.makes("K")
 def i0(x: Any) -> Any:
     """exp(x) times a series of Chebyshev polynomials: in x up to 8, in 1 / x beyond."""
     array = plain(x)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtypes
+from .. import _dtypes, _memory_order
 from .._errors import UserTypeError, UserValueError, fail
 from .._ops import against_diagonal, as_array, broadcast, check_shape, constant, convert, is_number
 from .._registry import implements
@@ -23,11 +23,23 @@ def _filled(a: Any, value: Any, dtype: Any, shape: Any) -> Any:
     return broadcast(fill, extents)
 
 
+def _like(a: Any, value: Any, dtype: Any, shape: Any, order: str) -> Any:
+    made, x = _filled(a, value, dtype, shape), as_array(a)
+    if x.ndim != made.ndim:  # there is no order to keep
+        order, x = ("F" if order.upper() == "F" else "C"), made
+    return _memory_order.laid_out(made, _memory_order.named(order, x))
+
+
+def copied(x: Any, order: Any) -> Any:
+    made = _memory_order.laid_out(x, _memory_order.named(order, x))
+    return fresh(x) if made is x else made
+
+
 @implements(np.zeros_like)
 def zeros_like(
     a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Any:
-    return _filled(a, 0, dtype, shape)
+    return _like(a, 0, dtype, shape, order)
 
 
 @implements(np.empty_like)
@@ -41,14 +53,14 @@ def empty_like(
     *,
     device: Any = None,
 ) -> Any:
-    return _filled(prototype, 0, dtype, shape)
+    return _like(prototype, 0, dtype, shape, order)
 
 
 @implements(np.ones_like)
 def ones_like(
     a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Any:
-    return _filled(a, 1, dtype, shape)
+    return _like(a, 1, dtype, shape, order)
 
 
 @implements(np.full_like)
@@ -62,12 +74,12 @@ def full_like(
     *,
     device: Any = None,
 ) -> Any:
-    return _filled(a, fill_value, dtype, shape)
+    return _like(a, fill_value, dtype, shape, order)
 
 
 @implements(np.copy)
 def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
-    return fresh(as_array(a))
+    return copied(as_array(a), order)
 
 
 @implements(np.astype)

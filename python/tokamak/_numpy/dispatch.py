@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtypes, _sharing
+from .. import _dtypes, _memory_order, _sharing
 from .._errors import Error, UserTypeError, add_name, fail, unsupported
 from .._native import ArrayBase
 from .._ops import as_array, broadcast, broadcast_shapes, convert, full, select
@@ -91,8 +91,9 @@ def _call_ufunc(ufunc: np.ufunc, method: str, what: str, inputs: Any, options: d
     if ufunc.signature is not None:
         return contractions.call_gufunc(ufunc, method, inputs, options)
     options.pop("subok", None)
-    if options.pop("order", "K") not in ("K", "A", "C"):
-        unsupported(f"{what} with order=", "results have the order of their axes in memory; call it without")
+    if (order := options.pop("order", "K")) not in ("K", None):
+        results = _call_ufunc(ufunc, method, what, inputs, options)
+        return _memory_order.all_laid_out(results, order)
     if "sig" in options:
         options["signature"] = options.pop("sig")
     unknown = sorted(set(options) - {"dtype", "casting", "signature"})

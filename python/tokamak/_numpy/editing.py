@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtypes, _sharing
+from .. import _dtypes, _memory_order, _sharing
 from .._errors import UserIndexError, UserTypeError, UserValueError, fail, unsupported
 from .._ops import as_array, broadcast, constant, convert, is_array, reshape, slice_axis
 from .._registry import implements
@@ -48,6 +48,7 @@ def _edited(function: Any, *args: Any) -> np.ndarray:
 
 
 @implements(np.delete)
+@_memory_order.makes("A")
 def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     x, place = _along(plain(arr), axis)
     kept = _edited(np.delete, np.arange(x.shape[place]), _static("np.delete", obj))
@@ -55,6 +56,7 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
 
 
 @implements(np.insert)
+@_memory_order.makes("A")
 def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     x, place = _along(plain(arr), axis)
     where = _static("np.insert", obj)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtypes, _sharing
+from .. import _dtypes, _memory_order, _sharing
 from .._errors import UserOverflowError, UserTypeError, UserValueError, fail, unsupported
 from .._ops import (
     apply,
@@ -82,6 +82,7 @@ def _at_most(bound: Any, limit: int, op: str) -> Any:
 
 
 @implements(np.round, np.around)
+@_memory_order.makes("A")
 def round_(a: Any, decimals: int = 0) -> Any:
     x = as_array(a)
     x = strong(x, x.dtype)
@@ -182,6 +183,7 @@ def isrealobj(x: Any) -> bool:
 
 
 @implements(np.select)
+@_memory_order.makes("C")
 def select_(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     if len(condlist) != len(choicelist):
         fail(UserValueError, "list of cases must be same length as list of conditions")

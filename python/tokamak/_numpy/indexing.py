@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtypes, _sharing
+from .. import _dtypes, _memory_order, _sharing
 from .._errors import Error, Unsupported, UserIndexError, fail, unsupported
 from .._native import ArrayBase
 from .._ops import (
@@ -234,6 +234,7 @@ def wrapped_places(index: Any, extent: int) -> tuple[Any, Any]:
 
 
 @implements(np.take)
+@_memory_order.makes("C")
 def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
     x = as_array(a)
     if axis is None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtypes, _sharing
+from .. import _dtypes, _memory_order, _sharing
 from .._errors import UserTypeError, UserValueError, fail, make, unsupported, user_line
 from .._ops import (
     against_diagonal,
@@ -116,6 +116,7 @@ def kron(a: Any, b: Any) -> Any:
 
 
 @implements(np.cross)
+@_memory_order.makes("C")
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None) -> Any:
     if axis is not None:
         axisa = axisb = axisc = axis

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtypes
+from .. import _dtypes, _memory_order
 from .._errors import UserTypeError, UserValueError, fail, unsupported
 from .._ops import (
     apply,
@@ -51,6 +51,7 @@ _KEYWORDS = {
 
 
 @implements(np.pad)
+@_memory_order.makes("A")
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
     x = plain(array)
     widths = _widths(x, pad_width)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtypes
+from .. import _dtypes, _memory_order
 from .._errors import UserIndexError, UserValueError, fail
 from .._ops import apply, broadcast, constant, convert, full, is_array, is_number, reshape, select, transpose
 from .._registry import implements
@@ -33,6 +33,7 @@ class _Lines:
         self.count = math.prod(x.shape[i] for i in self.axes)
         self.has_nans = _dtypes.is_float(x.dtype)
         lines, place = self._along_one_axis(x)
+        self._unsorted, self._place = lines, place
         if weights is None:
             self.sorted = self._first(sorted_along(lines, place), place)
         else:
@@ -52,11 +53,12 @@ class _Lines:
         return transpose(x, [axis, *[i for i in range(x.ndim) if i != axis]])
 
     def without_nans(self, result: Any) -> Any:
-        """The result, or NaN where one of the elements is: it is the last."""
+        """The result, or NaN where one of the elements is. That is asked of the elements as they were, not of the last one: sorting
+        has no need to find that then."""
         if not self.has_nans or self.count == 0:
             return result
-        last = reshape(part(self.sorted, 0, -1, None), self.kept)
-        return select(apply("is_nan", last), constant(math.nan, result.dtype), result)
+        found = apply("reduce_any", apply("is_nan", self._unsorted), axes=[self._place])
+        return select(found, constant(math.nan, result.dtype), result)
 
     def numbers(self) -> Any:
         """How many elements of each line are numbers."""
@@ -268,6 +270,7 @@ def _nan_quantiles(a: Any, wanted: _Wanted, axis: Any, keepdims: bool, weights: 
 
 def _implement(function: Callable[..., Any], compute: Callable[..., Any], is_percent: bool) -> None:
     @implements(function)
+    @_memory_order.makes("C")
     def quantile(
         a: Any,
         q: Any,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtypes
+from .. import _dtypes, _memory_order
 from .._errors import UserTypeError, UserValueError, fail
 from .._ops import (
     apply,
@@ -132,6 +132,7 @@ class _Cells:
 
 
 @implements(np.searchsorted)
+@_memory_order.makes("C")
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     x, values = plain(a), plain(v)
     if x.ndim != 1:
@@ -145,6 +146,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
 
 
 @implements(np.digitize)
+@_memory_order.makes("C")
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     """Rising or falling edges. Where they are computed, their ends tell which."""
     edges = plain(bins)
@@ -166,6 +168,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
 
 
 @implements(np.interp)
+@_memory_order.makes("C")
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
     at, points, values = (convert(plain(one), _dtypes.FLOAT64) for one in (x, xp, fp))
     if points.ndim != 1 or values.ndim != 1:

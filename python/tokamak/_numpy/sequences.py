@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtypes
+from .. import _dtypes, _memory_order
 from .._errors import UserIndexError, UserTypeError, UserValueError, fail
 from .._ops import (
     apply,
@@ -98,6 +98,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 
 @implements(np.gradient)
+@_memory_order.makes("K")
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     x = plain(f)
     axes = range(x.ndim) if axis is None else _axes_in_order(x, axis)

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtypes, _sharing
-from .._errors import Error, UserTypeError, UserValueError, fail, unsupported
+from .. import _dtypes, _memory_order, _sharing
+from .._errors import Error, UserTypeError, UserValueError, fail
 from .._ops import (
     apply,
     as_array,
@@ -45,8 +45,7 @@ def shape_of(shape: Any) -> list[int]:
 @_sharing.shares
 def reshape(a: Any, shape: Any = None, order: str = "C", *, copy: bool | None = None) -> Any:
     x = as_array(a)
-    if order not in ("C", "A"):
-        unsupported(f"np.reshape with order={order!r}", "transpose before and after instead")
+    is_column_major = _is_column_major("np.reshape", order, x)
     wanted = shape_of(shape)
     if wanted.count(-1) > 1:
         fail(UserValueError, f"np.reshape: only one extent of {tuple(wanted)} can be -1")
@@ -56,18 +55,39 @@ def reshape(a: Any, shape: Any = None, order: str = "C", *, copy: bool | None = 
             fail(UserValueError, f"np.reshape: {x._type_text} does not fit {tuple(wanted)}")
         wanted[wanted.index(-1)] = x.size // rest
     check_shape(wanted)
-    made = reshape_op(x, wanted)
-    if copy is False and _sharing.reshaped_strides(x, wanted) is None:
+    made = reshaped_by_columns(x, wanted) if is_column_major else reshape_op(x, wanted)
+    if copy is False and not _shares_with(made, x):
         fail(UserValueError, f"np.reshape: {x._type_text} cannot be had as {tuple(wanted)} without a copy")
     return _sharing.fresh(made) if copy else made
+
+
+def _is_column_major(what: str, order: str, x: Any) -> bool:
+    """Whether the elements are to be counted with the first axis running fastest."""
+    if order.upper() not in ("C", "F", "A"):
+        fail(UserValueError, f"{what}: order must be 'C', 'F' or 'A', not {order!r}")
+    return order.upper() == "F" or (order.upper() == "A" and _memory_order.is_column_major(x))
+
+
+def reshaped_by_columns(x: Any, shape: list[int]) -> Any:
+    """A reshape with the first axis running fastest: that of the transpose, transposed."""
+    turned = reshape_op(transpose_op(x, range(x.ndim)[::-1]), shape[::-1])
+    return transpose_op(turned, range(len(shape))[::-1])
+
+
+def _shares_with(made: Any, x: Any) -> bool:
+    """Whether they are views of one memory."""
+    return made is x or _sharing.steps_between(x, made) is not None
 
 
 @implements(np.ravel)
 @_sharing.shares
 def ravel(a: Any, order: str = "C") -> Any:
     x = as_array(a)
-    if order not in ("C", "A", "K"):
-        unsupported(f"np.ravel with order={order!r}", "ravel the transpose instead")
+    order = order.upper()
+    if order not in ("C", "F", "A", "K"):
+        fail(UserValueError, f"np.ravel: order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+    if x.ndim > 1:
+        x = transpose_op(x, _memory_order.named(order, x))
     flat = reshape_op(x, [x.size])
     return flat if _sharing.is_contiguous(x) else _sharing.fresh(flat)
 

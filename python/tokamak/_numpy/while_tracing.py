@@ -114,6 +114,7 @@ _REPLACED = [
     Replaced("numpy", "asarray", _of_arrays),
     Replaced("numpy", "asanyarray", _of_arrays),
     Replaced("numpy", "ascontiguousarray", _of_arrays),
+    Replaced("numpy", "asfortranarray", _of_arrays),
     Replaced("numpy", "take", _at_computed_places),
     Replaced("numpy", "isscalar", _of_number, lambda _: True),
     Replaced("numpy.lib.stride_tricks", "as_strided", _of_arrays, _refuse_strides),

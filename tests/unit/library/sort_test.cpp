@@ -128,17 +128,17 @@ class Sort : public ::testing::Test {
   }
 
   void check(DType dtype, const std::vector<Element>& line, const std::vector<uint64_t>& got, bool positions,
-             const std::string& what) {
+             const std::string& what, size_t first = 0) {
     std::vector<size_t> order(line.size());
     std::iota(order.begin(), order.end(), size_t{0});
     std::stable_sort(order.begin(), order.end(),
                      [&](size_t a, size_t b) { return before(line[a], line[b]); });
-    for (size_t i = 0; i < line.size(); ++i) {
+    for (size_t i = 0; i < got.size(); ++i) {
       if (positions) {
-        ASSERT_EQ(got[i], order[i]) << what << " at " << i;
+        ASSERT_EQ(got[i], order[first + i]) << what << " at " << i;
         continue;
       }
-      const long double wanted = line[order[i]].number;
+      const long double wanted = line[order[first + i]].number;
       const long double value = element(dtype, got[i]).number;
       ASSERT_TRUE(value == wanted || (std::isnan(value) && std::isnan(wanted)))
           << what << " at " << i << ": " << value << ", not " << wanted;
@@ -151,7 +151,6 @@ class Sort : public ::testing::Test {
   /// `count` lines, elements `gap` elements apart (negative: backwards), or side by side when the gap is 0.
   void check_lines(DType dtype, SortResult result, int64_t length, int64_t count, int64_t gap, Kind kind) {
     const size_t width = size_of(dtype);
-    const size_t result_width = result == SortResult::values ? width : 8;
     const auto bytes = static_cast<int64_t>(width);
     const int64_t stride = gap == 0 ? count * bytes : gap * bytes;
     const int64_t line_stride = gap == 0 ? bytes : length * std::abs(gap) * bytes;
@@ -164,24 +163,42 @@ class Sort : public ::testing::Test {
       for (int64_t i = 0; i < length; ++i)
         write(first + j * line_stride + i * stride, lines.back()[static_cast<size_t>(i)].bits, width);
     }
+    const auto from = static_cast<int64_t>(random_() % static_cast<uint64_t>(length));
+    const auto to = from + 1 + static_cast<int64_t>(random_() % static_cast<uint64_t>(length - from));
+    const SortWindow windows[] = {
+        {0, length}, {from, to}, {0, std::min<int64_t>(length, 3)}, {length / 2, length / 2 + 1}};
+    for (const SortWindow& window : windows) {
+      check_window(dtype, result, length, window, lines, {first, stride}, line_stride, gap);
+      if (HasFatalFailure()) return;
+    }
+  }
+
+  void check_window(DType dtype, SortResult result, int64_t length, const SortWindow& window,
+                    const std::vector<std::vector<Element>>& lines, const SortLine& first_line,
+                    int64_t line_stride, int64_t gap) {
+    const size_t result_width = result == SortResult::values ? size_of(dtype) : 8;
+    const auto count = static_cast<int64_t>(lines.size());
+    const int64_t made = window.last - window.first;
     for (const Cpu& cpu : cpus()) {
-      const auto method = choose_sort_method(dtype, result, length, cpu);
-      const std::string what = std::string(name_of(dtype)) +
-                               (result == SortResult::values ? " sort " : " argsort ") +
-                               std::to_string(length) + " gap " + std::to_string(gap) + " " + method->name();
+      const auto method = choose_sort_method(dtype, result, length, window, cpu);
+      const std::string what =
+          std::string(name_of(dtype)) + (result == SortResult::values ? " sort " : " argsort ") +
+          std::to_string(length) + " gap " + std::to_string(gap) + " places " + std::to_string(window.first) +
+          ":" + std::to_string(window.last) + " " + method->name();
       for (bool side_by_side : {false, true}) {
-        std::vector<std::byte> results(static_cast<size_t>(length * count) * result_width + 1);
+        std::vector<std::byte> results(static_cast<size_t>(made * count) * result_width + 1);
         const auto step = static_cast<int64_t>(result_width);
         const int64_t result_stride = side_by_side ? count * step : step;
-        const int64_t result_line = side_by_side ? step : length * step;
+        const int64_t result_line = side_by_side ? step : made * step;
         std::vector<std::byte> keys(static_cast<size_t>(length * count * method->key_bytes()));
-        method->sort({{first, stride}, line_stride, results.data(), result_stride, result_line, count},
+        method->sort({first_line, line_stride, results.data(), result_stride, result_line, count},
                      keys.data());
         for (int64_t j = 0; j < count; ++j) {
           std::vector<uint64_t> got;
-          for (int64_t i = 0; i < length; ++i)
+          for (int64_t i = 0; i < made; ++i)
             got.push_back(read(results.data() + j * result_line + i * result_stride, result_width));
-          check(dtype, lines[static_cast<size_t>(j)], got, result == SortResult::positions, what);
+          check(dtype, lines[static_cast<size_t>(j)], got, result == SortResult::positions, what,
+                static_cast<size_t>(window.first));
           if (HasFatalFailure()) return;
         }
       }
@@ -242,7 +259,7 @@ TEST_F(Sort, InParts) {
         for (size_t i = 0; i < line.size(); ++i) write(memory.data() + i * width, line[i].bits, width);
         const SortLine source{memory.data(), static_cast<int64_t>(width)};
         for (const Cpu& cpu : cpus()) {
-          const auto method = choose_sort_method(dtype, result, kLength, cpu);
+          const auto method = choose_sort_method(dtype, result, kLength, {0, kLength}, cpu);
           std::vector<std::byte> keys(static_cast<size_t>(kLength * method->key_bytes()));
           KeyRange range = kNoRange;
           for (int64_t at = 0; at < kLength; at += 500)
@@ -278,7 +295,7 @@ TEST_F(Sort, OfWhatMisleadsTheSample) {
   std::vector<int32_t> wanted = line;
   std::sort(wanted.begin(), wanted.end());
   for (const Cpu& cpu : cpus()) {
-    const auto method = choose_sort_method(DType::i32, SortResult::values, kLength, cpu);
+    const auto method = choose_sort_method(DType::i32, SortResult::values, kLength, {0, kLength}, cpu);
     std::vector<int32_t> got(kLength);
     method->sort({{line.data(), 4}, 0, got.data(), 4, 0, 1}, nullptr);
     EXPECT_EQ(got, wanted);
