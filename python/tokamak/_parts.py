@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -31,8 +32,9 @@ class Part(NamedTuple):
 class Parts:
     """The parts of an argument that were written to, and their last values, in the order of the writes."""
 
-    def __init__(self, shape: tuple[int, ...]) -> None:
+    def __init__(self, shape: tuple[int, ...], strides: Sequence[int]) -> None:
         self.shape = shape
+        self.strides = strides
         self.values: (
             dict[tuple[Part, tuple[int, ...]], Array] | None
         ) = {}  # by part and shape; None: all of it
@@ -48,9 +50,25 @@ class Parts:
         self.values.pop(key, None)  # nobody sees what it was before
         self.values[key] = value
         written = sum(one.size for one in self.values.values())
-        most = np.prod(self.shape) // (1 if len(self.values) == 1 else 2)
+        is_one_run = len(self.values) == 1 and self._is_run(part, value.shape)
+        most = np.prod(self.shape) // (1 if is_one_run else 2)
         if len(self.values) > _MOST_PARTS or written > most:
             self.values = None
+
+    def _is_run(self, part: Part, shape: tuple[int, ...]) -> bool:
+        """Whether the elements of a part are next to each other in the caller's memory: then they may be written there, and need
+        not be copied to it."""
+        steps = [
+            (abs(step * self.strides[axis]), extent)
+            for (axis, step), extent in zip(part.axes, shape, strict=True)
+            if extent != 1
+        ]
+        expected = 1
+        for step, extent in sorted(steps):
+            if step != expected:
+                return False
+            expected *= extent
+        return True
 
 
 def _part_after(steps: list[_sharing.Change], shape: tuple[int, ...]) -> Part | None:

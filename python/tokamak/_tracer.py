@@ -121,7 +121,7 @@ class Tracer:
             for value, leaf in zip(values, call.leaves, strict=True):
                 if isinstance(leaf, (np.ndarray, Array)):
                     strides = [stride // leaf.itemsize for stride in leaf.strides]
-                    _sharing.give_memory(value, strides, _parts.Parts(value.shape))
+                    _sharing.give_memory(value, strides, _parts.Parts(value.shape, strides))
             given = list(values)
             for i in known.positions:
                 given[i] = call.leaves[i]

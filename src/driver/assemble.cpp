@@ -21,6 +21,7 @@ class Assembly {
   Assembled run() {
     describe_interface();
     find_last_readers();
+    program_->output_in_place = outputs_in_place(graph_, layouts_, options_, kernels_, compiled_);
     request_memory();
     Assembled result;
     result.plan = plan_memory(requests_, donated_);
@@ -34,7 +35,6 @@ class Assembly {
         program_->output_donor[static_cast<size_t>(*output)] = static_cast<int>(placement.at);
       }
     }
-    program_->output_in_place = outputs_in_place(graph_, layouts_, options_, kernels_, compiled_);
     result.program = program_;
     return result;
   }
@@ -122,6 +122,9 @@ class Assembly {
     const LoopKernel& loops = *compiled_[step]->loops;
     const Value value = kernel.outputs[i];
     PlanRequest request = request_for(step, value);
+    // What may lie where an input does gets nothing else into its memory: the input is read until this step.
+    if (request.output && program_->output_in_place[static_cast<size_t>(*request.output)])
+      return add_request(value, std::move(request));
     for (const ReadInput& input : inputs_read_once(graph_, kernel, *compiled_[step])) {
       if (input.is_part || input.offset != 0) continue;
       if (!may_overwrite(loops, output_buffer(kernel, loops, i), input.buffer)) continue;

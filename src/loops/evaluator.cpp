@@ -66,7 +66,7 @@ void Evaluator::finish_sweep() {
 const Evaluator::Known* Evaluator::find(Value value, const std::vector<Index>& at, const Guard& guard) const {
   auto entries = known_.find(static_cast<uint32_t>(value));
   if (entries == known_.end()) return nullptr;
-  const bool guard_matters = !reduces(body_[value]);
+  const bool guard_matters = !sweeps(body_[value]);  // a scan goes on wherever it is asked for, and once
   for (const Known& known : entries->second) {
     if (known.depth >= builder_.depth() || builder_.instance(known.depth) != known.instance) continue;
     if (known.at == at && (!guard_matters || implies(guard, known.guard))) return &known;

@@ -16,8 +16,10 @@ Value converted(Graph& graph, Value value, DType dtype, const SourceLocation& wh
 /// Below this, in all three sizes, packing costs more than it saves, when there are many to do.
 constexpr int64_t kTiny = 16;
 constexpr int64_t kMany = 64;
-/// A matrix of this many elements is worth the loops made for products of a vector and a matrix.
+/// A matrix of this many elements is worth the loops made for products of a vector and a matrix, unless one
+/// of its sides is short: then they start over too often, or leave threads without work.
 constexpr int64_t kLargeMatrix = 4096;
+constexpr int64_t kShortSide = 64;
 
 struct Sizes {
   int64_t batch, rows, columns, depth;
@@ -33,8 +35,9 @@ struct Sizes {
 bool is_worth_expanding(const Sizes& sizes, DType dtype) {
   if (sizes.rows == 0 || sizes.columns == 0 || sizes.depth <= 1 || sizes.batch == 0) return true;
   if (sizes.has_vector()) {
-    const int64_t matrix = std::max(sizes.rows, sizes.columns) * sizes.depth;
-    return !is_float(dtype) || matrix < kLargeMatrix || std::max(sizes.rows, sizes.columns) == 1;
+    const int64_t lines = std::max(sizes.rows, sizes.columns);
+    return !is_float(dtype) || lines * sizes.depth < kLargeMatrix ||
+           std::min(lines, sizes.depth) <= kShortSide;
   }
   return sizes.batch >= kMany && std::max({sizes.rows, sizes.columns, sizes.depth}) <= kTiny;
 }

@@ -28,10 +28,12 @@ std::vector<double> contiguity(LoopKernel& kernel, size_t axes) {
     visitor.visit = [&](Stmt& stmt) {
       const std::optional<Access> access = access_of(stmt);
       if (!access || kernel[access->buffer].role == Buffer::Role::scratch) return;
-      const auto size = static_cast<int64_t>(size_of(kernel[access->buffer].type.dtype));
+      const TensorType& type = kernel[access->buffer].type;
+      const auto size = static_cast<int64_t>(size_of(type.dtype));
+      const double touched = std::min(iterations, static_cast<double>(type.elements()));
       for (size_t axis = 0; axis < axes; ++axis) {
         if (stride_along(kernel, *access, static_cast<LoopVar>(axis)) != size) continue;
-        scores[axis] += iterations * static_cast<double>(size) * (access->is_store ? 2 : 1);
+        scores[axis] += touched * static_cast<double>(size) * (access->is_store ? 2 : 1);
       }
     };
     walk(nest.root, visitor);

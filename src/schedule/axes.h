@@ -15,7 +15,8 @@ namespace tokamak {
 /// strides yet; nullopt when it is not the same everywhere, or not known.
 std::optional<int64_t> stride_along(const LoopKernel& kernel, const Access& access, LoopVar axis);
 
-/// How well each axis suits the vector loop: bytes, over the whole run, that lie next to each other along it.
+/// How well each axis suits the vector loop: bytes that lie next to each other along it. What is read again
+/// and again counts once.
 std::vector<double> contiguity(LoopKernel& kernel, size_t axes);
 
 /// Bytes of the widest element that a loop works on, and what it costs to do so once.

@@ -182,7 +182,8 @@ class Chooser {
     if (!vector_axis_) return;
     const auto var = static_cast<LoopVar>(*vector_axis_);  // a collapse keeps the inner name
     const bool lanes_are_rows = !domain_.swept[*vector_axis_];
-    const int lanes = choose_lanes(extent(var), domain_.has_sweep);
+    const int lanes = lanes_are_rows && domain_.has_sweep ? choose_row_lanes(extent(var))
+                                                          : choose_lanes(extent(var), domain_.has_sweep);
     if (!lanes_are_rows) {
       decide(Vectorise{var, lanes});
       widen_searches(var, lanes);
@@ -228,13 +229,34 @@ class Chooser {
     Sizes all;
     for (const Nest& nest : result_.loops.nests) {
       const Sizes sizes = sizes_of(result_.loops, nest.root);
-      all = {std::max(all.widest, sizes.widest), all.cost + sizes.cost};
+      all = {std::max(all.widest, sizes.widest),
+             all.cost + (sweeps ? cost_of_sweeps(nest.root) : sizes.cost)};
     }
     const int lanes = choose_lanes_for(loop_extent, all, sweeps);
     // More registers take longer to compile: only where there is enough to do.
     constexpr int64_t kMany = 1 << 14;
     constexpr int kRegistersInFlight = 8;
     return !sweeps && loop_extent >= kMany && gathers_in_turn() ? lanes * kRegistersInFlight : lanes;
+  }
+
+  /// What the sweeps inside a loop cost for each element; what is done once for a row counts little.
+  double cost_of_sweeps(const Loop& loop) const {
+    const auto axis = static_cast<size_t>(loop.var);
+    if (axis < domain_.swept.size() && domain_.swept[axis]) return sizes_of(result_.loops, loop).cost;
+    double cost = 0;
+    for (const Stmt& stmt : loop.body)
+      if (const Loop* inner = as_loop(stmt)) cost += cost_of_sweeps(*inner);
+    return cost;
+  }
+
+  /// Lanes of a sweep whose lanes are rows: so many that a few rows are swept together, since what lies next
+  /// to each other is then read at once.
+  int choose_row_lanes(int64_t loop_extent) const {
+    constexpr int kMostRegisters = 8;
+    const int lanes = choose_lanes(loop_extent, true);
+    const auto covering = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(loop_extent)));
+    const bool is_cheap = lanes > full_lanes();
+    return is_cheap && covering <= kMostRegisters * full_lanes() ? static_cast<int>(covering) : lanes;
   }
 
   /// Whether a place in memory is found by reading another, and that by one more, and so on, as in a binary

@@ -126,3 +126,34 @@ def test_an_index_is_checked_where_it_is_used() -> None:
     i[59] = 10
     with pytest.raises(IndexError):
         tk.jit(function)(x, i)
+
+
+@pytest.mark.parametrize("shape", [(5,), (12,), (2000,), (7, 9), (40, 50)])
+@pytest.mark.parametrize("scan", [np.cumsum, np.cumprod, np.nancumsum, np.subtract.accumulate])
+def test_scans_that_are_written_to(scan: Any, shape: tuple[int, ...]) -> None:
+    """However many parts of a result read a scan, it goes on once for every element."""
+
+    def one_place(b: Any) -> Any:
+        v = scan(b, axis=-1)
+        v[..., 3] = 8
+        return [v]
+
+    def several_places(b: Any) -> Any:
+        v = scan(b, axis=0)
+        v[1:3] = 2
+        v[-1] += v[0]
+        return [v, v.sum()]
+
+    def parts(b: Any) -> Any:
+        c = scan(b, axis=0)
+        return [np.concatenate([c[:3], b[3:], c[2:]])]
+
+    def twice(b: Any) -> Any:
+        c = scan(scan(b, axis=-1), axis=-1)
+        c[..., 1:2] = 7
+        return [c]
+
+    b = np.random.default_rng(0).integers(1, 3, shape) / 2
+    for f in (one_place, several_places, parts, twice):
+        for got, want in zip(tk.jit(f)(b), f(b), strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-12)

@@ -236,8 +236,6 @@ def einsum(
     *operands: Any, optimize: Any = False, dtype: Any = None, order: str = "K", casting: Any = "safe"
 ) -> Any:
     subscripts, arrays = einsum_arguments(operands)
-    if order not in ("K", "C", "A"):
-        unsupported(f"np.einsum with order={order!r}", "transpose the result instead")
     xs = [operand(x) for x in arrays]
     if dtype is not None:
         wanted = _dtypes.check(dtype)
@@ -245,7 +243,11 @@ def einsum(
             if not np.can_cast(x.dtype, wanted, casting):
                 fail(UserTypeError, f"np.einsum: cannot cast {x.dtype} to {wanted} with casting={casting!r}")
         xs = [convert(x, wanted) for x in xs]
-    return _native.einsum(subscripts, xs)
+    result = _native.einsum(subscripts, xs)
+    # Whatever order the products are made in, what is made of rows lies by rows.
+    if order == "K" and len(xs) > 1 and all(_memory_order.order_of(x) == [*range(x.ndim)] for x in xs):
+        order = "C"
+    return _memory_order.laid_out(result, _memory_order.named(order, result))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
