@@ -41,12 +41,13 @@ constexpr GraphPass kGraphPasses[] = {
     // Before the merging of equal nodes: different chains of views can mean the same elements.
     {"compose-views", "merge views, drop those that change nothing",
      [](const Graph& graph, const PipelineOptions&) { return compose_views(graph); }},
-    // After the views: slices are then next to what they are of.
-    {"narrow-sorts", "sort only as far as is looked at",
-     [](const Graph& graph, const PipelineOptions&) { return narrow_sorts(graph); }, OpFamily::Sort},
     // After everything that makes equal nodes look equal.
     {"eliminate-common", "merge nodes that compute the same value",
      [](const Graph& graph, const PipelineOptions&) { return eliminate_common(graph); }},
+    // After the views, which puts slices next to what they are of, and the merging: one sort for all that
+    // look at it.
+    {"narrow-sorts", "sort only as far as is looked at",
+     [](const Graph& graph, const PipelineOptions&) { return narrow_sorts(graph); }, OpFamily::Sort},
     // Last: sweeps what the others left behind.
     {"eliminate-dead", "drop nodes that no output needs",
      [](const Graph& graph, const PipelineOptions&) { return eliminate_dead(graph); }},
