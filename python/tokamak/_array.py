@@ -74,7 +74,7 @@ _FUNCTIONS = {
 
 
 def _call(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return dispatch.array_function(_FUNCTIONS[name], args, kwargs)
+    return dispatch.array_function(_FUNCTIONS[name], args, kwargs, is_method=True)
 
 
 class UnsupportedAttribute(Unsupported, AttributeError):

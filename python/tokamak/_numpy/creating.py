@@ -111,8 +111,7 @@ def ascontiguousarray(a: Any, dtype: Any = None) -> Any:
 @implements(np.asfortranarray)
 def asfortranarray(a: Any, dtype: Any = None) -> Any:
     made = array(a, dtype, copy=None, ndmin=1)
-    is_there = made.ndim < 2 or _memory_order.is_column_major(made)
-    return made if is_there else copied(made, "F")
+    return made if _lies_as(made, "F") else copied(made, "F")
 
 
 @implements(np.arange)

@@ -79,7 +79,10 @@ def _call_ufunc(ufunc: np.ufunc, method: str, what: str, inputs: Any, options: d
     return ufuncs.call(ufunc, *inputs, **options)
 
 
-def array_function(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def array_function(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], is_method: bool = False
+) -> Any:
+    """NumPy checks the arguments of functions before it asks; those of methods may not fit."""
     implementation = TABLE.get(function)
     if implementation is None and function in EAGER_ONLY and not _any_traced([args, kwargs]):
         return _with_values(function, args, kwargs)
@@ -93,9 +96,8 @@ def array_function(function: Callable[..., Any], args: tuple[Any, ...], kwargs: 
         add_name(error, name_of(function))
         raise
     except TypeError as error:
-        if (
-            error.__traceback__ is not None and error.__traceback__.tb_next is None
-        ):  # the call itself did not fit
+        is_ours = error.__traceback__ is not None and error.__traceback__.tb_next is None
+        if is_ours and not is_method:  # the call itself did not fit
             _explain_arguments(function, kwargs, error)
         raise
     if not _sharing.is_view(implementation):
