@@ -127,7 +127,7 @@ class _GufuncKeywords:
         if not is_vecdot and self.keepdims:
             fail(UserTypeError, f"{self.what} does not support keepdims")
         if self.axis is not None:
-            return tuple(np.moveaxis(x, axis_of(x, self.axis), -1) for x in (x1, x2))  # type: ignore[return-value]
+            return tuple(np.moveaxis(x, axis_of(x, self.axis), -1) for x in (x1, x2))
         if self.axes is None:
             return x1, x2
         if not isinstance(self.axes, list):
@@ -138,7 +138,7 @@ class _GufuncKeywords:
                 UserValueError,
                 f"{self.what}: axes should be a list with an entry for each of the {needed} arrays",
             )
-        return tuple(  # type: ignore[return-value]
+        return tuple(
             np.moveaxis(x, self._entry(i), range(-len(self._entry(i)), 0)) for i, x in enumerate((x1, x2))
         )
 

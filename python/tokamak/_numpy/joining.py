@@ -31,7 +31,7 @@ def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
 
 
 @implements(np.concatenate)
-def concatenate(arrays: Any, axis: Any = 0, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+def concatenate(arrays: Any, axis: Any = 0, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     parts = [as_array(a) for a in arrays]
     if not parts:
         fail(UserValueError, "np.concatenate: there is nothing to join")
@@ -50,7 +50,7 @@ def concatenate(arrays: Any, axis: Any = 0, *, dtype: Any = None, casting: str =
 
 
 @implements(np.stack)
-def stack(arrays: Any, axis: int = 0, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+def stack(arrays: Any, axis: int = 0, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     parts = [as_array(a) for a in arrays]
     if not parts:
         fail(UserValueError, "np.stack: there is nothing to stack")
@@ -68,12 +68,12 @@ def stack(arrays: Any, axis: int = 0, *, dtype: Any = None, casting: str = "same
 
 
 @implements(np.vstack)
-def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     return concatenate([atleast_2d(a) for a in tup], 0, dtype=dtype, casting=casting)
 
 
 @implements(np.hstack)
-def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+def hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     parts = [atleast_1d(a) for a in tup]
     return concatenate(parts, 0 if parts and parts[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 

@@ -87,7 +87,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> A
 
 def _pad_by(fill: Callable[..., Any], x: Any, widths: list[tuple[int, int]], options: dict[str, Any]) -> Any:
     """By a function that writes to every row of what is padded with zeros, along one axis after the other."""
-    padded = _sharing.fresh(_pad_constant(x, widths, 0))
+    padded: Any = _sharing.fresh(_pad_constant(x, widths, 0))
     for axis, width in enumerate(widths):
         rows = np.moveaxis(padded, axis, -1)
         for row in np.ndindex(*rows.shape[:-1]):

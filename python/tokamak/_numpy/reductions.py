@@ -366,8 +366,18 @@ def var(
 
 
 @implements(np.std)
-def std(a: Any, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-    return ufuncs.call(np.sqrt, var(a, *args, out=out, **kwargs))
+def std(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    ddof: int = 0,
+    keepdims: bool = False,
+    where: Any = True,
+    mean: Any = None,
+    correction: Any = None,
+    out: Any = None,
+) -> Any:
+    return ufuncs.call(np.sqrt, var(a, axis, dtype, ddof, keepdims, where, mean, correction, out))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
