@@ -11,6 +11,17 @@ Layout::Axis axis_class(const Leaf& leaf, int axis) {
                                                                          : Layout::Axis::other;
 }
 
+/// What the strides say about an axis: its class, and whether the next one continues it. Which reshapes are
+/// views depends on these.
+uint32_t axis_code(const Leaf& leaf, int axis) {
+  const auto kind = static_cast<uint32_t>(axis_class(leaf, axis));
+  if (leaf.shape[axis] == 1) return kind;
+  int next = axis + 1;
+  while (next < leaf.rank && leaf.shape[next] == 1) ++next;
+  const bool continues = next < leaf.rank && leaf.strides[axis] == leaf.strides[next] * leaf.shape[next];
+  return kind | (continues ? 4U : 0U);
+}
+
 /// Whether the elements of an argument lie without gaps, with its axes in this order.
 bool is_gapless(const Leaf& leaf, const AxisOrder& order) {
   auto stride = static_cast<int64_t>(size_of(leaf.dtype));
@@ -79,7 +90,7 @@ LeafSpec LeafSpec::of(const Leaf& leaf, bool donated) {
                 .order = order_of_leaf(leaf)};
   spec.gapless = is_gapless(leaf, spec.order);
   if (!leaf.dense) {
-    for (int axis = 0; axis < leaf.rank; ++axis) spec.axes.push_back(axis_class(leaf, axis));
+    for (int axis = 0; axis < leaf.rank; ++axis) spec.axes.push_back(axis_code(leaf, axis));
   }
   return spec;
 }
@@ -93,7 +104,7 @@ Layout LeafSpec::layout_in_memory(const Leaf& leaf) const {
 bool LeafSpec::matches_strides(const Leaf& leaf) const {
   if (gapless) return is_gapless(leaf, order);
   for (int axis = 0; axis < rank; ++axis) {
-    if (axis_class(leaf, axis) != axes[static_cast<size_t>(axis)]) return false;
+    if (axis_code(leaf, axis) != axes[static_cast<size_t>(axis)]) return false;
   }
   return rank < 2 || order_of_leaf(leaf) == order;
 }
@@ -106,7 +117,7 @@ void append_key(std::string& key, const Leaf& leaf) {
   key += static_cast<char>(leaf.rank);
   key.append(reinterpret_cast<const char*>(leaf.shape), sizeof(int64_t) * static_cast<size_t>(leaf.rank));
   if (leaf.dense) return;
-  for (int axis = 0; axis < leaf.rank; ++axis) key += static_cast<char>(axis_class(leaf, axis));
+  for (int axis = 0; axis < leaf.rank; ++axis) key += static_cast<char>(axis_code(leaf, axis));
   const AxisOrder order = order_of_leaf(leaf);
   for (int64_t axis : order) key += static_cast<char>(axis);
   key += static_cast<char>(is_gapless(leaf, order));

@@ -117,10 +117,10 @@ struct LeafSpec {
   bool known = false;  ///< a number that the program was compiled for: `value`, and no other
   int rank;
   std::vector<int64_t> shape;
-  std::vector<Layout::Axis> axes;  ///< of arguments that are not dense; extents of 1 count as `zero`
-  AxisOrder order;                 ///< in which the axes lie in memory, and the program takes them
-  bool gapless = false;            ///< dense, once its axes are put in that order
-  uint64_t value = 0;              ///< the bytes of the number
+  std::vector<uint32_t> axes;  ///< of arguments that are not dense: what the program may know of each stride
+  AxisOrder order;             ///< in which the axes lie in memory, and the program takes them
+  bool gapless = false;        ///< dense, once its axes are put in that order
+  uint64_t value = 0;          ///< the bytes of the number
 
   static LeafSpec of(const Leaf& leaf, bool donated);
   /// The type and the layout of the program's parameter.

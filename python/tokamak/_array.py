@@ -42,6 +42,41 @@ CPU = "cpu"  # the only device there is
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")  # of the array API standard
 
 
+#: NumPy's functions that do the work of methods; while a function is traced, some have others in their place
+_FUNCTIONS = {
+    name: getattr(np, name)
+    for name in (
+        "all",
+        "any",
+        "argmax",
+        "argmin",
+        "choose",
+        "clip",
+        "compress",
+        "cumprod",
+        "cumsum",
+        "diagonal",
+        "dot",
+        "imag",
+        "max",
+        "mean",
+        "min",
+        "nonzero",
+        "prod",
+        "round",
+        "std",
+        "sum",
+        "take",
+        "trace",
+        "var",
+    )
+}
+
+
+def _call(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return dispatch.array_function(_FUNCTIONS[name], args, kwargs, is_method=True)
+
+
 class UnsupportedAttribute(Unsupported, AttributeError):
     """An attribute of ndarray that Array does not have."""
 
@@ -208,8 +243,8 @@ class Array(_native.ArrayBase):
     def tolist(self) -> Any:
         return self._value("tolist()", STATIC).tolist()
 
-    def tobytes(self) -> bytes:
-        return bytes(self._value("tobytes()", STATIC).tobytes())
+    def tobytes(self, order: Any = "C") -> bytes:
+        return bytes(self._value("tobytes()", STATIC).tobytes(order))
 
     def numpy(self) -> np.ndarray:
         """The elements as a read-only ndarray over the same memory."""
@@ -289,6 +324,10 @@ class Array(_native.ArrayBase):
         return self
 
     @property
+    def imag(self) -> Array:
+        return _call("imag", (self,), {})
+
+    @property
     def flat(self) -> Any:
         return flat.Flat(self)
 
@@ -350,56 +389,73 @@ class Array(_native.ArrayBase):
 
     conjugate = conj
 
-    def clip(self, min: Any = None, max: Any = None, **kwargs: Any) -> Array:
-        return _sharing.owned(elementwise.clip(self, min, max, **kwargs), (self,))
+    def clip(self, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Array:
+        return _call("clip", (self, min, max, out), kwargs)
 
-    def round(self, decimals: int = 0) -> Array:
-        return _sharing.owned(elementwise.round_(self, decimals), (self,))
+    def round(self, decimals: int = 0, out: Any = None) -> Array:
+        return _call("round", (self, decimals, out), {})
 
-    def take(self, indices: Any, axis: Any = None, mode: str = "raise") -> Array:
-        return _sharing.owned(indexing.take(self, indices, axis, mode), (self,))
+    def take(self, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Array:
+        return _call("take", (self, indices, axis, out, mode), {})
+
+    def choose(self, choices: Any, out: Any = None, mode: str = "raise") -> Array:
+        return _call("choose", (self, choices, out, mode), {})
+
+    def compress(self, condition: Any, axis: Any = None, out: Any = None) -> Array:
+        return _call("compress", (condition, self, axis, out), {})
+
+    def nonzero(self) -> tuple[Array, ...]:
+        return _call("nonzero", (self,), {})
+
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
+        return _call("diagonal", (self, offset, axis1, axis2), {})
+
+    def trace(
+        self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
+    ) -> Array:
+        return _call("trace", (self, offset, axis1, axis2, dtype, out), {})
 
     def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
         scattering.put(self, indices, values, mode)
 
     def sum(self, *args: Any, **kwargs: Any) -> Array:
-        return _sharing.owned(reductions.sum_(self, *args, **kwargs), (self,))
+        return _call("sum", (self, *args), kwargs)
 
     def prod(self, *args: Any, **kwargs: Any) -> Array:
-        return _sharing.owned(reductions.prod(self, *args, **kwargs), (self,))
+        return _call("prod", (self, *args), kwargs)
 
     def mean(self, *args: Any, **kwargs: Any) -> Array:
-        return _sharing.owned(reductions.mean(self, *args, **kwargs), (self,))
+        return _call("mean", (self, *args), kwargs)
 
     def var(self, *args: Any, **kwargs: Any) -> Array:
-        return _sharing.owned(reductions.var(self, *args, **kwargs), (self,))
+        return _call("var", (self, *args), kwargs)
 
     def std(self, *args: Any, **kwargs: Any) -> Array:
-        return _sharing.owned(reductions.std(self, *args, **kwargs), (self,))
+        return _call("std", (self, *args), kwargs)
 
     def max(self, *args: Any, **kwargs: Any) -> Array:
-        return _sharing.owned(reductions.max_(self, *args, **kwargs), (self,))
+        return _call("max", (self, *args), kwargs)
 
     def min(self, *args: Any, **kwargs: Any) -> Array:
-        return _sharing.owned(reductions.min_(self, *args, **kwargs), (self,))
+        return _call("min", (self, *args), kwargs)
 
     def any(self, *args: Any, **kwargs: Any) -> Array:
-        return _sharing.owned(reductions.any_(self, *args, **kwargs), (self,))
+        return _call("any", (self, *args), kwargs)
 
     def all(self, *args: Any, **kwargs: Any) -> Array:
-        return _sharing.owned(reductions.all_(self, *args, **kwargs), (self,))
+        return _call("all", (self, *args), kwargs)
 
-    def argmax(self, axis: Any = None, *, keepdims: bool = False) -> Array:
-        return reductions.argmax(self, axis, keepdims)
+    def argmax(self, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Array:
+        return _call("argmax", (self, axis, out), {"keepdims": keepdims})
 
-    def argmin(self, axis: Any = None, *, keepdims: bool = False) -> Array:
-        return reductions.argmin(self, axis, keepdims)
+    def argmin(self, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Array:
+        return _call("argmin", (self, axis, out), {"keepdims": keepdims})
 
-    def cumsum(self, axis: Any = None, dtype: Any = None) -> Array:
-        return _sharing.owned(reductions.cumsum(self, axis, dtype), (self,))
+    def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
+        return _call("cumsum", (self, axis, dtype, out), {})
 
-    def cumprod(self, axis: Any = None, dtype: Any = None) -> Array:
-        return _sharing.owned(reductions.cumprod(self, axis, dtype), (self,))
+    def cumprod(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
+        return _call("cumprod", (self, axis, dtype, out), {})
 
     def sort(self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
         sorting.sort_in_place(self, axis, kind, order, stable=stable)
@@ -416,8 +472,8 @@ class Array(_native.ArrayBase):
     def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> Array:
         return searching.searchsorted(self, v, side, sorter)
 
-    def dot(self, b: Any) -> Array:
-        return contractions.dot(self, b)
+    def dot(self, b: Any, out: Any = None) -> Array:
+        return _call("dot", (self, b, out), {})
 
 
 def _name_methods() -> None:

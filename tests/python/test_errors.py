@@ -93,7 +93,6 @@ def test_values_of_another_trace():
         (lambda x: np.unique(x), "np.unique", "outside"),
         (lambda x: np.linalg.matrix_power(x[:3, :3], -1), "np.linalg.matrix_power", "outside"),
         (lambda x: np.add(x, x, out=OUTSIDE), "np.add", "ndarray"),
-        (lambda x: np.pad(x, 1, mode="median"), "median", "concatenate"),
         (lambda x: x.byteswap(), "byteswap", "ndarray"),
     ],
 )

@@ -219,17 +219,22 @@ def _checked(index: Any, count: int, finite: Any) -> tuple[Any, str]:
 @implements(np.histogram_bin_edges)
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
     x = plain(a)
+    _check_weights(x, None if weights is None else plain(weights), bins)
     return _edges_of(reshape(x, [x.size]), bins, range, "np.histogram_bin_edges").edges
+
+
+def _check_weights(x: Any, given: Any, bins: Any) -> None:
+    if given is not None and given.shape != x.shape:
+        fail(UserValueError, "weights should have the same shape as a.")
+    if given is not None and isinstance(bins, str):
+        fail(UserTypeError, "Automated estimation of the number of bins is not supported for weighted data")
 
 
 @implements(np.histogram)
 def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
     x = plain(a)
     given = None if weights is None else plain(weights)
-    if given is not None and given.shape != x.shape:
-        fail(UserValueError, "weights should have the same shape as a.")
-    if given is not None and isinstance(bins, str):
-        fail(UserTypeError, "Automated estimation of the number of bins is not supported for weighted data")
+    _check_weights(x, given, bins)
     x = reshape(x, [x.size])
     given = None if given is None else reshape(given, [given.size])
     found = _edges_of(x, bins, range, "np.histogram")

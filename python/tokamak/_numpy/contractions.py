@@ -8,6 +8,7 @@ from __future__ import annotations
 import operator
 import string
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from .. import _dtypes, _memory_order, _native
 from .._errors import Error, UserTypeError, UserValueError, fail, make, unsupported, user_line
 from .._ops import as_array, convert, full, strong
 from .._registry import implements, name_of, remedy_for
+from . import ufuncs
 from .reductions import axis_of
 
 _LETTERS = string.ascii_uppercase + string.ascii_lowercase  # in NumPy's order for lists of integers
@@ -78,23 +80,80 @@ def call_gufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: di
     function = _GUFUNCS.get(ufunc)
     if function is None or method != "__call__":
         unsupported(what if method == "__call__" else f"{what}.{method}", remedy_for(ufunc))
-    dtype = options.pop("dtype", None)
-    axis = options.pop("axis", None)
-    for name, value in options.items():
-        if name not in ("axes", "keepdims", "casting", "order", "subok"):
-            fail(UserTypeError, f"{what} takes no argument {name!r}")
-        if value not in (None, "K", "same_kind") and not (
-            name == "subok" or (name == "keepdims" and not value)
-        ):
-            unsupported(f"{what} with {name}=", "move the axes with np.moveaxis, and use astype")
+    keywords = _GufuncKeywords(what, **_known_keywords(what, options))
     x1, x2 = (operand(x) for x in inputs)
-    if axis is not None:
-        if ufunc is not getattr(np, "vecdot", None):
-            fail(UserTypeError, f"{what} takes no argument 'axis'")
-        x1, x2 = (np.moveaxis(x, axis_of(x, axis), -1) for x in (x1, x2))
-    if dtype is not None:
-        x1, x2 = (convert(x, _dtypes.check(dtype)) for x in (x1, x2))
-    return function(x1, x2)
+    x1, x2 = keywords.moved(ufunc, x1, x2)
+    x1, x2 = (
+        convert(x, dtype) for x, dtype in zip((x1, x2), keywords.loop_of(ufunc, (x1, x2)), strict=False)
+    )
+    return _memory_order.all_laid_out(keywords.moved_back(ufunc, function(x1, x2)), keywords.order)
+
+
+def _known_keywords(what: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Those that say something about values, axes or memory."""
+    given = {name: value for name, value in options.items() if name != "subok"}
+    if "sig" in given:
+        given["signature"] = given.pop("sig")
+    unknown = sorted(set(given) - {"axes", "axis", "keepdims", "dtype", "casting", "signature", "order"})
+    if unknown:
+        fail(UserTypeError, f"{what} takes no argument {unknown[0]!r}")
+    return given
+
+
+@dataclass(frozen=True)
+class _GufuncKeywords:
+    """What the keywords of a call say about where the axes of vectors and matrices are, and about dtypes."""
+
+    what: str
+    axes: Any = None
+    axis: int | None = None
+    keepdims: bool = False
+    dtype: Any = None
+    casting: str = "same_kind"
+    signature: Any = None
+    order: str = "K"
+
+    def loop_of(self, ufunc: np.ufunc, operands: Sequence[Any]) -> Sequence[np.dtype[Any]]:
+        signature = ufuncs.signature_of(ufunc, self.dtype, self.signature)
+        return ufuncs.loop_of(ufunc, operands, signature, self.casting)
+
+    def moved(self, ufunc: np.ufunc, x1: Any, x2: Any) -> tuple[Any, Any]:
+        """The operands with the axes of vectors and matrices last."""
+        is_vecdot = ufunc is getattr(np, "vecdot", None)
+        if self.axis is not None and self.axes is not None:
+            fail(UserTypeError, f"{self.what}: cannot specify both 'axis' and 'axes'")
+        if not is_vecdot and self.axis is not None:
+            fail(UserTypeError, f"{self.what} takes no argument 'axis'")
+        if not is_vecdot and self.keepdims:
+            fail(UserTypeError, f"{self.what} does not support keepdims")
+        if self.axis is not None:
+            return tuple(np.moveaxis(x, axis_of(x, self.axis), -1) for x in (x1, x2))
+        if self.axes is None:
+            return x1, x2
+        if not isinstance(self.axes, list):
+            fail(UserTypeError, f"{self.what}: axes should be a list")
+        needed = 2 if is_vecdot else 3
+        if not needed <= len(self.axes) <= 3:
+            fail(
+                UserValueError,
+                f"{self.what}: axes should be a list with an entry for each of the {needed} arrays",
+            )
+        return tuple(
+            np.moveaxis(x, self._entry(i), range(-len(self._entry(i)), 0)) for i, x in enumerate((x1, x2))
+        )
+
+    def _entry(self, position: int) -> tuple[int, ...]:
+        given = self.axes[position] if position < len(self.axes) else ()
+        return given if isinstance(given, tuple) else (given,)
+
+    def moved_back(self, ufunc: np.ufunc, result: Any) -> Any:
+        if self.keepdims:
+            place = -1 if self.axis is None and self.axes is None else self.axis
+            return np.expand_dims(result, self._entry(0)[0] if place is None else place)
+        if self.axes is None or not self._entry(2):
+            return result
+        entry = self._entry(2)
+        return np.moveaxis(result, range(-len(entry), 0), entry)
 
 
 @implements(np.linalg.matmul)
@@ -233,15 +292,22 @@ def einsum_arguments(arguments: Sequence[Any]) -> tuple[str, list[Any]]:
 
 @implements(np.einsum)
 def einsum(
-    *operands: Any, optimize: Any = False, dtype: Any = None, order: str = "K", casting: Any = "safe"
+    *operands: Any,
+    optimize: Any = False,
+    dtype: Any = None,
+    order: str = "K",
+    casting: Any = "safe",
+    out: Any = None,
 ) -> Any:
+    """What out= is takes part in the choice of the dtype."""
     subscripts, arrays = einsum_arguments(operands)
     xs = [operand(x) for x in arrays]
-    if dtype is not None:
-        wanted = _dtypes.check(dtype)
-        for x in xs:
-            if not np.can_cast(x.dtype, wanted, casting):
-                fail(UserTypeError, f"np.einsum: cannot cast {x.dtype} to {wanted} with casting={casting!r}")
+    if dtype is not None or out is not None:
+        kinds = [x.dtype for x in xs]
+        wanted = np.result_type(*kinds, out.dtype) if dtype is None else _dtypes.check(dtype)
+        for kind in kinds:
+            if not np.can_cast(kind, wanted, casting):
+                fail(UserTypeError, f"np.einsum: cannot cast {kind} to {wanted} with casting={casting!r}")
         xs = [convert(x, wanted) for x in xs]
     result = _native.einsum(subscripts, xs)
     # Whatever order the products are made in, what is made of rows lies by rows.

@@ -71,14 +71,33 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None, d
     x = plain(a)
     made = x if dtype is None else convert(x, _dtypes.check(dtype))
     made = _memory_order.laid_out(made, _memory_order.named(order, made))
-    return made if copy in _MAY_SHARE else _sharing.owned(made, (x, a))
+    return made if copy in _MAY_SHARE and _lies_as(made, order) else _sharing.owned(made, (x, a))
+
+
+def _lies_as(x: Any, order: Any) -> bool:
+    """Whether it lies in memory as it is asked for: "C" and "F" are without gaps."""
+    strides = _sharing.strides_of(x)
+    if order in ("F", "f"):
+        return x.size == 0 or _sharing.is_dense(x.shape[::-1], strides[::-1])
+    return order not in ("C", "c") or _sharing.is_contiguous(x)
 
 
 @implements(np.array)
 def array(
-    object: Any, dtype: Any = None, *, copy: Any = True, order: str = "K", subok: bool = False, ndmin: int = 0
+    object: Any,
+    dtype: Any = None,
+    *,
+    copy: Any = True,
+    order: str = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    ndmax: int | None = None,
 ) -> Any:
+    if ndmax is not None and ndmin > ndmax:
+        fail(UserValueError, f"ndmin must be <= ndmax ({ndmax})")
     made = asarray(object, dtype, order, copy=copy)
+    if ndmax is not None and not is_array(object) and made.ndim > ndmax:
+        unsupported(f"np.array with ndmax={ndmax} of {made._type_text}", "its elements would be arrays")
     missing = ndmin - made.ndim
     return made.reshape((1,) * missing + made.shape) if missing > 0 else made
 
@@ -92,14 +111,13 @@ def ascontiguousarray(a: Any, dtype: Any = None) -> Any:
 @implements(np.asfortranarray)
 def asfortranarray(a: Any, dtype: Any = None) -> Any:
     made = array(a, dtype, copy=None, ndmin=1)
-    is_there = made.ndim < 2 or _memory_order.is_column_major(made)
-    return made if is_there else copied(made, "F")
+    return made if _lies_as(made, "F") else copied(made, "F")
 
 
 @implements(np.arange)
-def arange(*args: Any, dtype: Any = None, device: Any = None) -> Any:
+def arange(*args: Any, dtype: Any = None, device: Any = None, **more: Any) -> Any:
     """The length has to be known, so that all arguments are."""
-    return as_array(np.arange(*args, dtype=dtype))
+    return as_array(np.arange(*args, dtype=dtype, **more))
 
 
 def _diagonal_of_ones(shape: list[int], k: int, op: str, dtype: Any) -> Any:
@@ -186,6 +204,7 @@ def angle(z: Any, deg: bool = False) -> Any:
 
 
 @implements(np.real_if_close)
+@_sharing.shares
 def real_if_close(a: Any, tol: float = 100) -> Any:
     return plain(a)
 

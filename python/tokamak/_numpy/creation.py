@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtypes, _memory_order
+from .. import _dtypes, _memory_order, _sharing
 from .._errors import UserTypeError, UserValueError, fail
 from .._ops import against_diagonal, as_array, broadcast, check_shape, constant, convert, is_number
 from .._registry import implements
-from .._sharing import fresh
 from .shapes import shape_of
 
 
@@ -32,7 +31,7 @@ def _like(a: Any, value: Any, dtype: Any, shape: Any, order: str) -> Any:
 
 def copied(x: Any, order: Any) -> Any:
     made = _memory_order.laid_out(x, _memory_order.named(order, x))
-    return fresh(x) if made is x else made
+    return _sharing.fresh(x) if made is x else made
 
 
 @implements(np.zeros_like)
@@ -83,11 +82,14 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
 
 
 @implements(np.astype)
+@_sharing.shares
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
-    return convert(as_array(x), _dtypes.check(dtype))
+    made = convert(as_array(x), _dtypes.check(dtype))
+    return _sharing.fresh(made) if copy else made
 
 
 @implements(np.meshgrid)
+@_sharing.shares
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Any, ...]:
     from .._ops import reshape
 
@@ -98,14 +100,17 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     places = list(range(rank))
     if indexing == "xy" and rank > 1:
         places[:2] = [1, 0]
-    columns = [
-        reshape(x, [x.size if i == place else 1 for i in range(rank)])
-        for x, place in zip(arrays, places, strict=True)
-    ]
-    if sparse:
-        return tuple(columns)
-    shape = np.broadcast_shapes(*[x.shape for x in columns])
-    return tuple(broadcast(x, shape) for x in columns)
+
+    @_sharing.shares
+    def made() -> list[Any]:
+        columns = [
+            reshape(x, [x.size if i == place else 1 for i in range(rank)])
+            for x, place in zip(arrays, places, strict=True)
+        ]
+        shape = np.broadcast_shapes(*[x.shape for x in columns])
+        return columns if sparse else [broadcast(x, shape) for x in columns]
+
+    return tuple(_sharing.fresh(one) if copy else one for one in made())
 
 
 def _triangle(m: Any, k: int, upper: bool) -> Any:

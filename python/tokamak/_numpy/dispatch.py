@@ -12,35 +12,7 @@ from .._errors import Error, UserTypeError, add_name, fail, unsupported
 from .._native import ArrayBase
 from .._ops import as_array, broadcast, broadcast_shapes, convert, full, select
 from .._registry import EAGER_ONLY, TABLE, name_of, remedy_for
-from . import contractions, ufunc_at, ufunc_methods, ufuncs, writing
-
-
-def _outs(what: str, out: Any) -> tuple[Any, ...]:
-    """What out= names: Arrays to write to, None for results that get memory of their own."""
-    outs = out if isinstance(out, tuple) else (out,)
-    for one in outs:
-        if one is not None and not isinstance(one, ArrayBase):
-            unsupported(
-                f"{what} into an ndarray",
-                "a value that is computed later cannot be stored in it; make the array inside the function, or write "
-                "y = y + x instead of y += x",
-            )
-    return outs
-
-
-def _write_out(what: str, results: Any, outs: tuple[Any, ...], casting: str = "same_kind") -> Any:
-    """The results, in the memory that out= names."""
-    if all(out is None for out in outs):
-        return results
-    several = isinstance(results, tuple)
-    written = []
-    for result, out in zip(results if several else (results,), outs, strict=True):
-        if out is None:
-            written.append(result)
-            continue
-        _sharing.write(out, writing.fitting(out, result, what, casting), what)
-        written.append(out)
-    return tuple(written) if several else written[0]
+from . import contractions, outs, ufunc_at, ufunc_methods, ufuncs, writing
 
 
 def array_ufunc(ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
@@ -50,23 +22,23 @@ def array_ufunc(ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> A
     if method == "at":
         ufunc_at.at(ufunc, *inputs)
         return None
-    outs = _outs(what, options.pop("out", None))
+    places = outs.arrays_of(what, options.pop("out", None))
     if method in ufunc_methods.METHODS:
-        result = _call_method(ufunc, method, what, inputs, outs, options)
-        return _write_out(what, _sharing.owned(result, inputs), outs, "unsafe")
+        result = _call_method(ufunc, method, what, inputs, places, options)
+        return outs.written(what, _sharing.owned(result, inputs), places, "unsafe")
     casting = options.get("casting", "same_kind")
     where = options.pop("where", True)
     result = _sharing.owned(_call_ufunc(ufunc, method, what, inputs, options), inputs)
     if where is not True:
-        result = _only_where(result, convert(as_array(where), _dtypes.BOOL), outs)
-    return _write_out(what, result, outs, casting)
+        result = _only_where(result, convert(as_array(where), _dtypes.BOOL), places, what, casting)
+    return outs.written(what, result, places, casting)
 
 
 def _call_method(
-    ufunc: np.ufunc, method: str, what: str, inputs: Any, outs: tuple[Any, ...], options: dict[str, Any]
+    ufunc: np.ufunc, method: str, what: str, inputs: Any, places: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
     try:
-        return ufunc_methods.METHODS[method](ufunc, *inputs, out=outs[0], **options)
+        return ufunc_methods.METHODS[method](ufunc, *inputs, out=places[0], **options)
     except TypeError as error:
         if (
             error.__traceback__ is not None and error.__traceback__.tb_next is None
@@ -75,15 +47,18 @@ def _call_method(
         raise
 
 
-def _only_where(results: Any, where: Any, outs: tuple[Any, ...]) -> Any:
+def _only_where(results: Any, where: Any, places: tuple[Any, ...], what: str, casting: str) -> Any:
     """Elsewhere is what was there before; without out= that is anything, and zeros are as good as that."""
     several = isinstance(results, tuple)
     kept = []
     for i, result in enumerate(results if several else (results,)):
-        out = outs[i] if i < len(outs) else None
-        shape = out.shape if out is not None else broadcast_shapes("where=", [result.shape, where.shape])
-        before = full(shape, 0, result.dtype) if out is None else convert(out, result.dtype)
-        kept.append(select(broadcast(where, shape), broadcast(result, shape), before))
+        out = places[i] if i < len(places) else None
+        shape = broadcast_shapes("where=", [result.shape, where.shape])
+        if out is None:
+            new, before = broadcast(result, shape), full(shape, 0, result.dtype)
+        else:
+            new, before = writing.fitting(out, broadcast(result, shape), what, casting), out
+        kept.append(select(broadcast(where, new.shape), new, before))
     return tuple(kept) if several else kept[0]
 
 
@@ -104,27 +79,30 @@ def _call_ufunc(ufunc: np.ufunc, method: str, what: str, inputs: Any, options: d
     return ufuncs.call(ufunc, *inputs, **options)
 
 
-def array_function(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def array_function(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], is_method: bool = False
+) -> Any:
+    """NumPy checks the arguments of functions before it asks; those of methods may not fit."""
     implementation = TABLE.get(function)
     if implementation is None and function in EAGER_ONLY and not _any_traced([args, kwargs]):
         return _with_values(function, args, kwargs)
     if implementation is None:
         unsupported(name_of(function), remedy_for(function))
-    outs = _outs(name_of(function), kwargs.pop("out", None))
+    args, kwargs, out = outs.apart(function, args, kwargs)
+    into = {"out": out} if out is not None and outs.needs_out(implementation) else {}
     try:
-        result = implementation(*args, **kwargs)
+        result = implementation(*args, **kwargs, **into)
     except Error as error:
         add_name(error, name_of(function))
         raise
     except TypeError as error:
-        if (
-            error.__traceback__ is not None and error.__traceback__.tb_next is None
-        ):  # the call itself did not fit
+        is_ours = error.__traceback__ is not None and error.__traceback__.tb_next is None
+        if is_ours and not is_method:  # the call itself did not fit
             _explain_arguments(function, kwargs, error)
         raise
     if not _sharing.is_view(implementation):
         result = _sharing.owned(result, args)
-    return _write_out(name_of(function), result, outs)
+    return outs.write_result(function, name_of(function), args, kwargs, result, out)
 
 
 def _any_traced(value: Any) -> bool:

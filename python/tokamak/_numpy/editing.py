@@ -16,7 +16,7 @@ from .._registry import implements
 from .joining import concatenate
 from .known import at_places, known, plain
 from .padding import pad
-from .reductions import axis_of, sum_
+from .reductions import axis_of, is_end_of_nothing, sum_
 from .shapes import moveaxis, shape_of, transpose
 from .ufuncs import call
 
@@ -32,7 +32,7 @@ def _static(what: str, index: Any) -> Any:
 
 
 def _along(x: Any, axis: Any) -> tuple[Any, int]:
-    if axis is None:
+    if axis is None or is_end_of_nothing(x, axis):
         return reshape(x, [x.size]), 0
     return x, axis_of(x, axis)
 

@@ -12,6 +12,7 @@ from .._errors import UserOverflowError, UserTypeError, UserValueError, fail, un
 from .._ops import (
     apply,
     as_array,
+    broadcast,
     constant,
     convert,
     is_array,
@@ -23,7 +24,7 @@ from .._ops import (
 from .._registry import implements
 from .joining import common_dtype
 from .reductions import all_
-from .ufuncs import call
+from .ufuncs import call, check_casting
 
 
 def _in(value: Any, dtype: np.dtype[Any]) -> Any:
@@ -54,18 +55,46 @@ def _wrapped(value: Any, dtype: Any) -> Any:
 
 @implements(np.clip)
 def clip(
-    a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None, dtype: Any = None
+    a: Any,
+    a_min: Any = None,
+    a_max: Any = None,
+    *,
+    min: Any = None,
+    max: Any = None,
+    dtype: Any = None,
+    casting: Any = "same_kind",
+    where: Any = True,
+    order: str = "K",
+    subok: bool = True,
+    out: Any = None,
 ) -> Any:
-    low, high = (a_min if min is None else min), (a_max if max is None else max)
+    clipped = _clipped(a, a_min if min is None else min, a_max if max is None else max, dtype, casting)
+    if where is True:
+        return clipped
+    if out is None:  # NumPy leaves open what is elsewhere
+        return choose_where(as_array(where), clipped, constant(0, clipped.dtype))
+    if not np.can_cast(clipped.dtype, out.dtype, casting):
+        fail(UserTypeError, f"np.clip: cannot cast {clipped.dtype} to {out.dtype} with casting={casting!r}")
+    return choose_where(as_array(where), convert(clipped, out.dtype), out)
+
+
+def choose_where(condition: Any, yes: Any, no: Any) -> Any:
+    shape = np.broadcast_shapes(condition.shape, yes.shape, no.shape)
+    return select(*[broadcast(one, shape) for one in (convert(condition, _dtypes.BOOL), yes, no)])
+
+
+def _clipped(a: Any, low: Any, high: Any, dtype: Any, casting: Any) -> Any:
     x = as_array(a)
     if _dtypes.is_integer(x.dtype):  # bounds that no element can cross
         limits = np.iinfo(x.dtype)
         low = None if type(low) is int and low <= limits.min else _at_most(low, limits.min, "max")
         high = None if type(high) is int and high >= limits.max else _at_most(high, limits.max, "min")
     if low is None and high is None:
-        return call(np.positive, strong(x, x.dtype))
+        return call(np.positive, strong(x, x.dtype), dtype=dtype, casting=casting)
     kinds = [x, *[_kept_number(bound) for bound in (low, high) if bound is not None]]
     common = common_dtype(kinds) if dtype is None else _dtypes.check(dtype)
+    for bound in kinds[1:]:
+        check_casting(np.maximum, [x, bound], common, casting)
     try:
         x = convert(x, common)
         x = x if low is None else apply("max", x, _in(low, common))
@@ -83,8 +112,12 @@ def _at_most(bound: Any, limit: int, op: str) -> Any:
 
 @implements(np.round, np.around)
 @_memory_order.makes("A")
-def round_(a: Any, decimals: int = 0) -> Any:
+def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
     x = as_array(a)
+    if out is not None and decimals < 0 and not (_dtypes.is_float(x.dtype) or _dtypes.is_float(out.dtype)):
+        fail(
+            UserTypeError, f"np.round: NumPy divides {x.dtype} in f64, which out= of {out.dtype} cannot hold"
+        )
     x = strong(x, x.dtype)
     if x.dtype.kind == "b" and decimals != 0:
         fail(UserTypeError, "np.round: bool has no decimals; use astype")
@@ -108,8 +141,19 @@ def fix(x: Any) -> Any:
 
 
 @implements(np.nan_to_num)
+@_sharing.shares
 def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    """Without copy=, NumPy writes to the array itself."""
     array = as_array(x)
+    replaced = _numbers_for_others(array, nan, posinf, neginf)
+    if copy:
+        return _sharing.fresh(replaced)
+    if replaced is not array:
+        _sharing.write(array, replaced, "np.nan_to_num")
+    return array
+
+
+def _numbers_for_others(array: Any, nan: float, posinf: Any, neginf: Any) -> Any:
     dtype = array.dtype
     if not _dtypes.is_float(dtype):
         return array

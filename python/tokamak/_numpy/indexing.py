@@ -32,7 +32,7 @@ from .._ops import (
     transpose,
 )
 from .._registry import implements
-from .reductions import axis_of
+from .reductions import axis_of, is_end_of_nothing
 
 
 def getitem(x: Any, key: Any) -> Any:
@@ -237,7 +237,7 @@ def wrapped_places(index: Any, extent: int) -> tuple[Any, Any]:
 @_memory_order.makes("C")
 def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
     x = as_array(a)
-    if axis is None:
+    if axis is None or is_end_of_nothing(x, axis):
         x, axis = reshape(x, [x.size]), 0
     place = axis_of(x, axis)
     extent = x.shape[place]
@@ -263,6 +263,16 @@ def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
     return apply("gather", x, index, axis=place, mode="check")
 
 
+def check_other_axes(indices: Sequence[int], x: Any, place: int) -> None:
+    """Indices along an axis have the extents of x along the others, or one of both has 1."""
+    for i, (n, m) in enumerate(zip(indices, x.shape, strict=True)):
+        if i != place and n != m and 1 not in (n, m):
+            fail(
+                UserIndexError,
+                f"indices of the shape {tuple(indices)} do not fit {x._type_text} along axis {i}",
+            )
+
+
 @implements(np.take_along_axis)
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     x = as_array(arr)
@@ -275,11 +285,15 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
             UserIndexError,
             f"np.take_along_axis: {index._type_text} and {x._type_text} differ in the number of axes",
         )
-    shape = [n if i == place else m for i, (n, m) in enumerate(zip(index.shape, x.shape, strict=True))]
+    check_other_axes(index.shape, x, place)
+    extents = enumerate(zip(index.shape, x.shape, strict=True))
+    shape = [n if i == place or m == 1 else m for i, (n, m) in extents]
     flat, valid = wrapped_places(index, x.shape[place])
     stride = 1
     total = constant(0, _dtypes.INT64)
     for i in reversed(range(x.ndim)):
+        if i != place and x.shape[i] == 1:
+            continue
         position = flat if i == place else iota(shape, i, _dtypes.INT64)
         total = apply("add", total, apply("mul", position, constant(stride, _dtypes.INT64)))
         stride *= x.shape[i]

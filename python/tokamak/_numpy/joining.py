@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes, _sharing
-from .._errors import UserValueError, fail
+from .._errors import UserTypeError, UserValueError, fail
 from .._ops import apply, as_array, convert, is_number, reshape, slice_axis
 from .._registry import implements
 from .reductions import AxisError, axis_of
@@ -31,7 +31,7 @@ def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
 
 
 @implements(np.concatenate)
-def concatenate(arrays: Any, axis: Any = 0, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+def concatenate(arrays: Any, axis: Any = 0, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     parts = [as_array(a) for a in arrays]
     if not parts:
         fail(UserValueError, "np.concatenate: there is nothing to join")
@@ -40,13 +40,17 @@ def concatenate(arrays: Any, axis: Any = 0, *, dtype: Any = None, casting: str =
     if any(x.ndim == 0 for x in parts):
         fail(UserValueError, "np.concatenate: arrays of no axes cannot be joined; use np.stack")
     common = common_dtype(parts) if dtype is None else _dtypes.check(dtype)
-    parts = [convert(x, common) for x in parts]
     place = axis_of(parts[0], axis)
-    return parts[0] if len(parts) == 1 else apply("concatenate", *parts, axis=place)
+    converted = [convert(x, common) for x in parts]
+    made = _sharing.fresh(converted[0]) if len(parts) == 1 else apply("concatenate", *converted, axis=place)
+    for x in parts:
+        if not np.can_cast(x.dtype, common, casting):
+            fail(UserTypeError, f"np.concatenate: cannot cast {x.dtype} to {common} with casting={casting!r}")
+    return made
 
 
 @implements(np.stack)
-def stack(arrays: Any, axis: int = 0, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+def stack(arrays: Any, axis: int = 0, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     parts = [as_array(a) for a in arrays]
     if not parts:
         fail(UserValueError, "np.stack: there is nothing to stack")
@@ -60,18 +64,18 @@ def stack(arrays: Any, axis: int = 0, *, dtype: Any = None, casting: str = "same
     if not 0 <= place <= len(shape):
         fail(AxisError, f"np.stack: axis {axis} is out of range for {len(shape) + 1} axes")
     widened = [reshape(x, [*shape[:place], 1, *shape[place:]]) for x in parts]
-    return concatenate(widened, place, dtype=dtype)
+    return concatenate(widened, place, dtype=dtype, casting=casting)
 
 
 @implements(np.vstack)
-def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
-    return concatenate([atleast_2d(a) for a in tup], 0, dtype=dtype)
+def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    return concatenate([atleast_2d(a) for a in tup], 0, dtype=dtype, casting=casting)
 
 
 @implements(np.hstack)
-def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+def hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     parts = [atleast_1d(a) for a in tup]
-    return concatenate(parts, 0 if parts and parts[0].ndim == 1 else 1, dtype=dtype)
+    return concatenate(parts, 0 if parts and parts[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 
 
 @implements(np.dstack)

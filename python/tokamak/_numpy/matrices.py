@@ -72,8 +72,8 @@ def linalg_diagonal(x: Any, /, *, offset: int = 0) -> Any:
 
 
 @implements(np.trace)
-def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
-    return sum_(diagonal(a, offset, axis1, axis2), -1, dtype)
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
+    return sum_(diagonal(a, offset, axis1, axis2), -1, dtype, out=out)
 
 
 @implements(np.linalg.trace)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtypes, _memory_order
+from .. import _dtypes, _memory_order, _sharing
 from .._errors import UserTypeError, UserValueError, fail, unsupported
 from .._ops import (
     apply,
@@ -25,7 +25,7 @@ from .._ops import (
     slice_axis,
 )
 from .._registry import implements
-from . import reductions
+from . import quantiles, reductions
 from .elementwise import round_
 from .joining import concatenate
 from .known import at_places, known, part, plain
@@ -35,6 +35,7 @@ _STATISTICS: dict[str, Callable[..., Any]] = {
     "maximum": reductions.max_,
     "minimum": reductions.min_,
     "mean": reductions.mean,
+    "median": quantiles.median,
 }
 _KEYWORDS = {
     "constant": {"constant_values"},
@@ -43,6 +44,7 @@ _KEYWORDS = {
     "linear_ramp": {"end_values"},
     "maximum": {"stat_length"},
     "mean": {"stat_length"},
+    "median": {"stat_length"},
     "minimum": {"stat_length"},
     "reflect": {"reflect_type"},
     "symmetric": {"reflect_type"},
@@ -55,8 +57,8 @@ _KEYWORDS = {
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
     x = plain(array)
     widths = _widths(x, pad_width)
-    if not isinstance(mode, str) or mode == "median":
-        unsupported(f"np.pad with mode={mode!r}", "concatenate the parts instead")
+    if callable(mode):
+        return _pad_by(mode, x, widths, options)
     if mode not in _KEYWORDS:
         fail(UserValueError, f"np.pad: mode {mode!r} is not supported")
     if wrong := set(options) - _KEYWORDS[mode]:
@@ -81,6 +83,16 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> A
         if any(pair):
             x = at_places(x, np.pad(np.arange(x.shape[axis]), pair, mode=mode), axis)  # type: ignore[call-overload]
     return x
+
+
+def _pad_by(fill: Callable[..., Any], x: Any, widths: list[tuple[int, int]], options: dict[str, Any]) -> Any:
+    """By a function that writes to every row of what is padded with zeros, along one axis after the other."""
+    padded: Any = _sharing.fresh(_pad_constant(x, widths, 0))
+    for axis, width in enumerate(widths):
+        rows = np.moveaxis(padded, axis, -1)
+        for row in np.ndindex(*rows.shape[:-1]):
+            fill(rows[row], width, axis, options)
+    return padded
 
 
 def _widths(x: Any, pad_width: Any) -> list[tuple[int, int]]:

@@ -24,6 +24,13 @@ from .known import plain
 DType = np.dtype[Any]
 
 
+class _NoValue:
+    """That `initial` was not given: None says that there is none."""
+
+
+NO_VALUE: Any = getattr(np, "_NoValue", _NoValue)
+
+
 def axes_of(x: Any, axis: Any) -> tuple[int, ...]:
     """Sorted, not negative. NumPy's AxisError, at the user's line, when there is no such axis."""
     if axis is None:
@@ -37,10 +44,10 @@ def axes_of(x: Any, axis: Any) -> tuple[int, ...]:
 
 def folded_axes(x: Any, axis: Any) -> tuple[int, ...]:
     """The same for what folds elements: there NumPy takes the first and the last axis of an array without axes, too."""
-    return () if _is_end_of_nothing(x, axis) else axes_of(x, axis)
+    return () if is_end_of_nothing(x, axis) else axes_of(x, axis)
 
 
-def _is_end_of_nothing(x: Any, axis: Any) -> bool:
+def is_end_of_nothing(x: Any, axis: Any) -> bool:
     return x.ndim == 0 and axis is not None and _known_axis(axis) in (0, -1)
 
 
@@ -86,26 +93,39 @@ def _masked(x: Any, where: Any, neutral: Any) -> Any:
     return select(condition, broadcast(x, shape), constant(neutral, x.dtype))
 
 
-def _sum_dtype(x: Any, dtype: Any) -> DType:
+def _sum_dtype(x: Any, dtype: Any, out: Any = None) -> DType:
     if dtype is not None:
         return _dtypes.check(dtype)
+    if out is not None:  # what is folded into memory that is given is folded in the dtype common to both
+        return _dtypes.check(np.add.resolve_dtypes((out.dtype, x.dtype, None), casting="unsafe")[-1])
     if x.dtype.kind in "bi":
         return _dtypes.INT64
     return _dtypes.UINT64 if x.dtype.kind == "u" else x.dtype
 
 
+def _check_something(x: Any, axes: tuple[int, ...], where: Any) -> None:
+    """With initial=None there has to be an element to begin with."""
+    if where is not True:
+        fail(UserValueError, "to use a where mask one has to specify 'initial'")
+    folded = math.prod(x.shape[i] for i in axes)
+    if folded == 0 and math.prod(n for i, n in enumerate(x.shape) if i not in axes):
+        fail(UserValueError, f"there is nothing to begin with in {x._type_text}, and initial= is None")
+
+
 def _fold(
-    op: str, a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any, neutral: int
+    op: str, a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any, out: Any, neutral: int
 ) -> Any:
     x = plain(a)
-    x = convert(x, _sum_dtype(x, dtype))
+    x = convert(x, _sum_dtype(x, dtype, out))
     x = _masked(x, where, neutral)
     axes = folded_axes(x, axis)
+    if initial is None:
+        _check_something(x, axes, where)
     if x.dtype.kind == "b":
         result = apply("reduce_any" if op == "reduce_sum" else "reduce_all", x, axes=axes)
     else:
         result = apply(op, x, axes=axes)
-    if initial is not None and initial != neutral:
+    if initial is not None and initial is not NO_VALUE and (is_array(initial) or initial != neutral):
         combine = np.add if op == "reduce_sum" else np.multiply
         result = ufuncs.call(combine, constant(initial, x.dtype), result)
     return _kept(x, result, axes, keepdims)
@@ -117,10 +137,11 @@ def sum_(
     axis: Any = None,
     dtype: Any = None,
     keepdims: bool = False,
-    initial: Any = None,
+    initial: Any = NO_VALUE,
     where: Any = True,
+    out: Any = None,
 ) -> Any:
-    return _fold("reduce_sum", a, axis, dtype, keepdims, initial, where, 0)
+    return _fold("reduce_sum", a, axis, dtype, keepdims, initial, where, out, 0)
 
 
 @implements(np.prod)
@@ -129,10 +150,11 @@ def prod(
     axis: Any = None,
     dtype: Any = None,
     keepdims: bool = False,
-    initial: Any = None,
+    initial: Any = NO_VALUE,
     where: Any = True,
+    out: Any = None,
 ) -> Any:
-    return _fold("reduce_prod", a, axis, dtype, keepdims, initial, where, 1)
+    return _fold("reduce_prod", a, axis, dtype, keepdims, initial, where, out, 1)
 
 
 def _lowest(dtype: DType) -> Any:
@@ -147,10 +169,15 @@ def _highest(dtype: DType) -> Any:
     return math.inf if _dtypes.is_float(dtype) else np.iinfo(dtype).max
 
 
-def _extreme(name: str, a: Any, axis: Any, keepdims: bool, initial: Any, where: Any, dtype: Any) -> Any:
+def _extreme(
+    name: str, a: Any, axis: Any, keepdims: bool, initial: Any, where: Any, dtype: Any, out: Any
+) -> Any:
     x = plain(a)
     if dtype is not None:
         x = convert(x, _dtypes.check(dtype))
+    elif out is not None:
+        x = convert(x, _sum_dtype(x, None, out))
+    initial = None if initial is NO_VALUE else initial
     axes = folded_axes(x, axis)
     if where is not True:
         if initial is None:
@@ -175,8 +202,9 @@ def max_(
     initial: Any = None,
     where: Any = True,
     dtype: Any = None,
+    out: Any = None,
 ) -> Any:
-    return _extreme("max", a, axis, keepdims, initial, where, dtype)
+    return _extreme("max", a, axis, keepdims, initial, where, dtype, out)
 
 
 @implements(np.min, np.amin)
@@ -187,13 +215,15 @@ def min_(
     initial: Any = None,
     where: Any = True,
     dtype: Any = None,
+    out: Any = None,
 ) -> Any:
-    return _extreme("min", a, axis, keepdims, initial, where, dtype)
+    return _extreme("min", a, axis, keepdims, initial, where, dtype, out)
 
 
 @implements(np.ptp)
-def ptp(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    return ufuncs.call(np.subtract, max_(a, axis, keepdims), min_(a, axis, keepdims))
+def ptp(a: Any, axis: Any = None, keepdims: bool = False, out: Any = None) -> Any:
+    largest = max_(a, axis, keepdims, out=out)
+    return ufuncs.call(np.subtract, _stored(largest, out), min_(a, axis, keepdims))
 
 
 def _truth(op: str, a: Any, axis: Any, keepdims: bool, where: Any) -> Any:
@@ -220,7 +250,7 @@ def count_nonzero(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 def _arg(op: str, a: Any, axis: Any, keepdims: bool) -> Any:
     x = plain(a)
-    if axis is None or _is_end_of_nothing(x, axis):
+    if axis is None or is_end_of_nothing(x, axis):
         result = apply(op, reshape(x, [x.size]), axis=0)
         return reshape(result, [1] * x.ndim) if keepdims else result
     place = axis_of(x, axis)
@@ -266,22 +296,36 @@ def reshape_like(x: Any, y: Any) -> Any:
     return reshape(x, y.shape) if x.size == y.size else x
 
 
-def _mean_dtype(x: Any, dtype: Any) -> tuple[DType, DType]:
+def _mean_dtype(x: Any, dtype: Any, out: Any) -> tuple[DType, DType]:
     """What means are computed in, and what they are given in."""
     if dtype is not None:
         asked = _dtypes.check(dtype)
-        return asked, asked
+        return asked, asked if out is None else out.dtype
     if x.dtype == _dtypes.FLOAT16:
-        return _dtypes.FLOAT32, _dtypes.FLOAT16
-    return (x.dtype, x.dtype) if _dtypes.is_float(x.dtype) else (_dtypes.FLOAT64, _dtypes.FLOAT64)
+        return _dtypes.FLOAT32, _dtypes.FLOAT16 if out is None else out.dtype
+    if not _dtypes.is_float(x.dtype):
+        return _dtypes.FLOAT64, _dtypes.FLOAT64 if out is None else out.dtype
+    return (x.dtype, x.dtype) if out is None else (_sum_dtype(x, None, out), out.dtype)
+
+
+def _mean_axes(x: Any, axis: Any, where: Any) -> tuple[int, ...]:
+    """NumPy counts the elements of an axis that is not there only where no mask tells how many they are."""
+    return axes_of(x, axis) if where is True else folded_axes(x, axis)
+
+
+def _stored(total: Any, out: Any) -> Any:
+    """A sum in the memory that is given, where NumPy divides it."""
+    return total if out is None else convert(total, out.dtype)
 
 
 @implements(np.mean)
-def mean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, where: Any = True) -> Any:
+def mean(
+    a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, where: Any = True, out: Any = None
+) -> Any:
     x = plain(a)
-    compute, result = _mean_dtype(x, dtype)
-    axes = axes_of(x, axis)
-    total = sum_(x, axes, compute, True, where=where)
+    compute, result = _mean_dtype(x, dtype, out)
+    axes = _mean_axes(x, axis, where)
+    total = _stored(sum_(x, axes, compute, True, where=where), out)
     quotient = convert(_divided(total, _count(x, axes, where)), result)
     return quotient if keepdims else reshape(quotient, [n for i, n in enumerate(x.shape) if i not in axes])
 
@@ -296,27 +340,44 @@ def var(
     where: Any = True,
     mean: Any = None,
     correction: Any = None,
+    out: Any = None,
+    in_place: bool = False,
 ) -> Any:
+    """With in_place, the distances from the mean are rounded to the dtype of the elements, as where NumPy writes them over those."""
     x = plain(a)
-    compute, result = _mean_dtype(x, dtype)
-    axes = axes_of(x, axis)
+    compute, result = _mean_dtype(x, dtype, out)
+    axes = _mean_axes(x, axis, where)
     count = _count(x, axes, where)
     ddof = ddof if correction is None else correction
-    center = _divided(sum_(x, axes, compute, True, where=where), count) if mean is None else as_array(mean)
+    if mean is None:  # which never goes to out=
+        narrow, _ = _mean_dtype(x, dtype, None)
+        mean = _divided(sum_(x, axes, narrow, True, where=where), count)
+    center = as_array(mean)
     distance = ufuncs.call(np.subtract, x, center)
+    distance = convert(distance, x.dtype) if in_place else distance
     squares = sum_(ufuncs.call(np.multiply, distance, distance), axes, compute, True, where=where)
     if isinstance(count, int):
         left: Any = builtins.max(count - ddof, 0)
         left = left if isinstance(left, int) else as_array(left)
     else:
         left = ufuncs.call(np.maximum, ufuncs.call(np.subtract, count, ddof), 0)
-    spread = convert(_divided(squares, left), result)
+    spread = convert(_divided(_stored(squares, out), left), result)
     return spread if keepdims else reshape(spread, [n for i, n in enumerate(x.shape) if i not in axes])
 
 
 @implements(np.std)
-def std(a: Any, *args: Any, **kwargs: Any) -> Any:
-    return ufuncs.call(np.sqrt, var(a, *args, **kwargs))
+def std(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    ddof: int = 0,
+    keepdims: bool = False,
+    where: Any = True,
+    mean: Any = None,
+    correction: Any = None,
+    out: Any = None,
+) -> Any:
+    return ufuncs.call(np.sqrt, var(a, axis, dtype, ddof, keepdims, where, mean, correction, out))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -327,19 +388,23 @@ def _running(op: str, a: Any, axis: Any, dtype: DType | None) -> Any:
     x = plain(a)
     if dtype is not None:
         x = convert(x, dtype)
-    if axis is None or _is_end_of_nothing(x, axis):
-        return apply(op, reshape(x, [x.size]), axis=0)
-    return apply(op, x, axis=axis_of(x, axis))
+    if axis is None or is_end_of_nothing(x, axis):
+        x, axis = reshape(x, [x.size]), 0
+    place = axis_of(x, axis)
+    if x.dtype.kind == "b":  # sums and products of truths are truths
+        kind = {"cumsum": "cummax", "cumprod": "cummin"}[op]
+        return convert(apply(kind, convert(x, np.dtype(np.int8)), axis=place), _dtypes.BOOL)
+    return apply(op, x, axis=place)
 
 
 @implements(np.cumsum)
-def cumsum(a: Any, axis: Any = None, dtype: Any = None) -> Any:
-    return _running("cumsum", a, axis, _sum_dtype(as_array(a), dtype))
+def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    return _running("cumsum", a, axis, _sum_dtype(as_array(a), dtype, out))
 
 
 @implements(np.cumprod)
-def cumprod(a: Any, axis: Any = None, dtype: Any = None) -> Any:
-    return _running("cumprod", a, axis, _sum_dtype(as_array(a), dtype))
+def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    return _running("cumprod", a, axis, _sum_dtype(as_array(a), dtype, out))
 
 
 def cummax(a: Any, axis: Any = None, dtype: Any = None) -> Any:

@@ -20,7 +20,7 @@ from .. import _dtypes, _sharing
 from .._errors import UserIndexError, UserTypeError, UserValueError, fail
 from .._ops import apply, as_array, broadcast, constant, convert, iota, is_array, reshape, select, transpose
 from .._registry import implements
-from .indexing import basic, is_index_array, known_places, point_places, wrapped_places
+from .indexing import basic, check_other_axes, is_index_array, known_places, point_places, wrapped_places
 from .known import known
 from .reductions import axis_of, cumsum
 from .writing import broadcast_into, check_destination, with_known_places
@@ -156,6 +156,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any = -1) -> None:
     place = axis_of(arr, axis)
     if index.ndim != arr.ndim:
         fail(UserValueError, "`indices` and `arr` must have the same number of dimensions")
+    check_other_axes(index.shape, arr, place)
     items = []
     for i, extent in enumerate(arr.shape):
         shape = [-1 if k == i else 1 for k in range(arr.ndim)]

@@ -238,7 +238,9 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * mat
 # Running sums
 
 
-def _cumulative(function: Any, x: Any, axis: Any, dtype: Any, include_initial: bool, neutral: int) -> Any:
+def _cumulative(
+    function: Any, x: Any, axis: Any, dtype: Any, include_initial: bool, out: Any, neutral: int
+) -> Any:
     array = plain(x)
     array = reshape(array, [1]) if array.ndim == 0 else array
     if axis is None:
@@ -248,7 +250,7 @@ def _cumulative(function: Any, x: Any, axis: Any, dtype: Any, include_initial: b
             )
         axis = 0
     place = axis_of(array, axis)
-    result = function(array, place, dtype)
+    result = function(array, place, dtype, out)
     if not include_initial:
         return result
     start = full([1 if i == place else n for i, n in enumerate(result.shape)], neutral, result.dtype)
@@ -256,13 +258,17 @@ def _cumulative(function: Any, x: Any, axis: Any, dtype: Any, include_initial: b
 
 
 @implements(np.cumulative_sum)
-def cumulative_sum(x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
-    return _cumulative(cumsum, x, axis, dtype, include_initial, 0)
+def cumulative_sum(
+    x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False, out: Any = None
+) -> Any:
+    return _cumulative(cumsum, x, axis, dtype, include_initial, out, 0)
 
 
 @implements(np.cumulative_prod)
-def cumulative_prod(x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
-    return _cumulative(cumprod, x, axis, dtype, include_initial, 1)
+def cumulative_prod(
+    x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False, out: Any = None
+) -> Any:
+    return _cumulative(cumprod, x, axis, dtype, include_initial, out, 1)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from .._ops import reshape as reshape_op
 from .._ops import transpose as transpose_op
 from .._registry import implements
 from .._unknown import need_numbers
-from .reductions import AxisError, axes_of, axis_of
+from .reductions import AxisError, axes_of, axis_of, is_end_of_nothing
 
 
 def shape_of(shape: Any) -> list[int]:
@@ -231,7 +231,11 @@ def flipud(m: Any) -> Any:
 @_sharing.shares
 def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     x = as_array(m)
+    if len(axes) != 2:
+        fail(UserValueError, "np.rot90: len(axes) must be 2.")
     first, second = axis_of(x, axes[0]), axis_of(x, axes[1])
+    if first == second:
+        fail(UserValueError, "np.rot90: the two axes must be different")
     turns = k % 4
     if turns == 2:
         return reverse(x, (first, second))
@@ -306,13 +310,15 @@ def tile(A: Any, reps: Any) -> Any:  # noqa: N803 - NumPy's name
 @implements(np.repeat)
 def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     x = as_array(a)
-    if axis is None:
+    if axis is None or is_end_of_nothing(x, axis):
         x, axis = reshape_op(x, [x.size]), 0
     place = axis_of(x, axis)
     if np.ndim(repeats) != 0:
         from .indexing import take
 
-        return take(x, np.repeat(np.arange(x.shape[place]), np.asarray(repeats)), place)
+        counts = np.asarray(repeats)
+        counts = counts.astype(np.int64) if counts.size == 0 else counts  # an empty list has no dtype
+        return take(x, np.repeat(np.arange(x.shape[place]), counts), place)
     count = operator.index(repeats)
     before, after = x.shape[: place + 1], x.shape[place + 1 :]
     wide = broadcast_op(reshape_op(x, [*before, 1, *after]), [*before, count, *after])

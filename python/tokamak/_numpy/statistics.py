@@ -19,7 +19,7 @@ from .contractions import dot
 from .elementwise import clip
 from .joining import concatenate
 from .known import known, plain
-from .reductions import axes_of, axis_of, cumprod, cumsum, mean, sum_, var
+from .reductions import NO_VALUE, axes_of, axis_of, cumprod, cumsum, mean, sum_, var
 from .ufuncs import call
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -35,6 +35,7 @@ def average(
         result = mean(x, axis, keepdims=keepdims)
         count = math.prod(x.shape[i] for i in axes_of(x, axis))
         return (result, full(result.shape, count, result.dtype)) if returned else result
+    axes_of(x, axis)
     w = weights_along(x, plain(weights), axis)
     kinds = [x.dtype, w.dtype] if _dtypes.is_float(x.dtype) else [x.dtype, w.dtype, _dtypes.FLOAT64]
     dtype = np.result_type(*kinds)
@@ -92,7 +93,9 @@ def cov(
         w = frequencies * importances
     center, weight = average(x, 1, w, True)
     factor = _degrees_of_freedom(x, weight[0], w, importances, ddof)
-    centered = x - reshape(center, [x.shape[0], 1])
+    centered = convert(
+        x - reshape(center, [x.shape[0], 1]), x.dtype
+    )  # in place, also where weights are wider
     product = dot(centered, (centered if w is None else centered * w).T)
     return np.squeeze(product * call(np.true_divide, constant(1, kind), factor))
 
@@ -167,10 +170,11 @@ def nansum(
     axis: Any = None,
     dtype: Any = None,
     keepdims: bool = False,
-    initial: Any = None,
+    initial: Any = NO_VALUE,
     where: Any = True,
+    out: Any = None,
 ) -> Any:
-    return sum_(_filled(plain(a), 0), axis, dtype, keepdims, initial, where)
+    return sum_(_filled(plain(a), 0), axis, dtype, keepdims, initial, where, out)
 
 
 @implements(np.nanprod)
@@ -179,18 +183,36 @@ def nanprod(
     axis: Any = None,
     dtype: Any = None,
     keepdims: bool = False,
-    initial: Any = None,
+    initial: Any = NO_VALUE,
     where: Any = True,
+    out: Any = None,
 ) -> Any:
-    return reductions.prod(_filled(plain(a), 1), axis, dtype, keepdims, initial, where)
+    return reductions.prod(_filled(plain(a), 1), axis, dtype, keepdims, initial, where, out)
+
+
+def _check_inexact(x: Any, dtype: Any, out: Any) -> None:
+    """Means of floats are floats."""
+    if _missing(x) is None:
+        return
+    if dtype is not None and not _dtypes.is_float(_dtypes.check(dtype)):
+        fail(UserTypeError, "If a is inexact, then dtype must be inexact")
+    if out is not None and not _dtypes.is_float(out.dtype):
+        fail(UserTypeError, "If a is inexact, then out must be inexact")
 
 
 @implements(np.nanmean)
-def nanmean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
+def nanmean(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+    out: Any = None,
+) -> Any:
     x = plain(a)
-    if _missing(x) is not None and dtype is not None and not _dtypes.is_float(_dtypes.check(dtype)):
-        fail(UserTypeError, "If a is inexact, then dtype must be inexact")
-    return mean(x, axis, dtype, keepdims, where=_present(x, where))
+    _check_inexact(x, dtype, out)
+    return mean(x, axis, dtype, keepdims, where=_present(x, where), out=out)
 
 
 @implements(np.nanvar)
@@ -204,12 +226,14 @@ def nanvar(
     where: Any = True,
     mean: Any = None,
     correction: Any = None,
+    out: Any = None,
 ) -> Any:
     x = plain(a)
     if _missing(x) is None:
-        return var(x, axis, dtype, ddof, keepdims, where, mean, correction)
+        return var(x, axis, dtype, ddof, keepdims, where, mean, correction, out)
+    _check_inexact(x, dtype, out)
     present = _present(x, where)
-    result = var(x, axis, dtype, ddof, keepdims, present, mean, correction)
+    result = var(x, axis, dtype, ddof, keepdims, present, mean, correction, out, in_place=True)
     count = sum_(broadcast(present, x.shape), axis, keepdims=keepdims)
     # Without a degree of freedom there is no variance, also where np.var has an infinite one.
     left = call(np.subtract, count, ddof if correction is None else correction)
@@ -217,16 +241,16 @@ def nanvar(
 
 
 @implements(np.nanstd)
-def nanstd(a: Any, *args: Any, **kwargs: Any) -> Any:
-    return call(np.sqrt, nanvar(a, *args, **kwargs))
+def nanstd(a: Any, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+    return call(np.sqrt, nanvar(a, *args, out=out, **kwargs))
 
 
-def _nan_extreme(name: str, a: Any, axis: Any, keepdims: bool, initial: Any, where: Any) -> Any:
+def _nan_extreme(name: str, a: Any, axis: Any, keepdims: bool, initial: Any, where: Any, out: Any) -> Any:
     x = plain(a)
     missing = _missing(x)
     function, neutral = (reductions.max_, -math.inf) if name == "max" else (reductions.min_, math.inf)
     if missing is None:
-        return function(x, axis, keepdims, initial, where)
+        return function(x, axis, keepdims, initial, where, out=out)
     found = function(_filled(x, neutral), axis, keepdims, initial, where)
     nothing = reductions.all_(missing, axis, keepdims)
     if initial is not None:
@@ -235,13 +259,27 @@ def _nan_extreme(name: str, a: Any, axis: Any, keepdims: bool, initial: Any, whe
 
 
 @implements(np.nanmax)
-def nanmax(a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
-    return _nan_extreme("max", a, axis, keepdims, initial, where)
+def nanmax(
+    a: Any,
+    axis: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+    out: Any = None,
+) -> Any:
+    return _nan_extreme("max", a, axis, keepdims, initial, where, out)
 
 
 @implements(np.nanmin)
-def nanmin(a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
-    return _nan_extreme("min", a, axis, keepdims, initial, where)
+def nanmin(
+    a: Any,
+    axis: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+    out: Any = None,
+) -> Any:
+    return _nan_extreme("min", a, axis, keepdims, initial, where, out)
 
 
 def _nan_arg(name: str, a: Any, axis: Any, keepdims: bool) -> Any:
@@ -273,10 +311,10 @@ def nanargmin(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
 
 
 @implements(np.nancumsum)
-def nancumsum(a: Any, axis: Any = None, dtype: Any = None) -> Any:
-    return cumsum(_filled(plain(a), 0), axis, dtype)
+def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    return cumsum(_filled(plain(a), 0), axis, dtype, out)
 
 
 @implements(np.nancumprod)
-def nancumprod(a: Any, axis: Any = None, dtype: Any = None) -> Any:
-    return cumprod(_filled(plain(a), 1), axis, dtype)
+def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    return cumprod(_filled(plain(a), 1), axis, dtype, out)

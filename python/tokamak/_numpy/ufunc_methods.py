@@ -23,6 +23,7 @@ from .._registry import TABLE, name_of, remedy_for
 from . import reductions, shapes, ufuncs
 from .joining import concatenate, stack
 from .known import known, part, plain
+from .reductions import NO_VALUE
 
 DType = np.dtype[Any]
 
@@ -68,12 +69,6 @@ _ASSOCIATIVE = {
     np.logaddexp2,
 }
 
-
-class _NoValue:
-    """That `initial` was not given: None says that there is none."""
-
-
-NO_VALUE: Any = getattr(np, "_NoValue", _NoValue)
 
 # ---------------------------------------------------------------------------------------------------------------------
 # What NumPy would do
@@ -221,7 +216,8 @@ def _in_sequence(
     ufunc: np.ufunc, rule: Callable[[Any, Any], Any], x: Any, axes: tuple[int, ...], mask: Any, start: Any
 ) -> Any:
     if not axes:
-        return x if start is None else rule(start, x)
+        after = x if start is None else rule(start, x)
+        return after if mask is None else select(mask, after, broadcast(start, x.shape))
     (axis,) = axes  # NumPy refuses several
     if ufunc is np.subtract and mask is None and not _dtypes.is_float(x.dtype):
         return _difference(x, axis, start)
@@ -300,7 +296,8 @@ def reduceat(ufunc: np.ufunc, array: Any, indices: Any, out: Any, axis: Any = 0,
             f"{what} with indices that are computed",
             "use ufunc.at, np.bincount or np.histogram with the number of the part of every element",
         )
-    wanted = _ask(ufunc, "accumulate", x, out, axis=axis, dtype=dtype)
+    if x.ndim == 0:
+        fail(UserTypeError, "cannot reduceat on a scalar")
     place = reductions.axis_of(x, axis)
     starts = np.asarray(starts)
     if starts.ndim != 1 or not (_dtypes.is_integer(starts.dtype) or starts.size == 0):
@@ -310,6 +307,7 @@ def reduceat(ufunc: np.ufunc, array: Any, indices: Any, out: Any, axis: Any = 0,
     wrong = starts[(starts < 0) | (starts >= count)]
     if wrong.size:
         fail(UserIndexError, f"index {wrong[0]} out-of-bounds in {ufunc.__name__}.reduceat [0, {count})")
+    wanted = _ask(ufunc, "accumulate", x, out, axis=axis, dtype=dtype)
     x = convert(x, wanted)
     ends = np.append(starts[1:], count)
     lengths = np.maximum(ends - starts, 1)

@@ -293,7 +293,7 @@ def _kind_of(operand: Any) -> Any:
     return operand.dtype
 
 
-def _loop_of(ufunc: np.ufunc, operands: Sequence[Any], signature: Any, casting: str) -> Loop:
+def loop_of(ufunc: np.ufunc, operands: Sequence[Any], signature: Any, casting: str) -> Loop:
     kinds = tuple(_kind_of(operand) for operand in operands)
     if all(
         isinstance(kind, type) for kind in kinds
@@ -306,8 +306,25 @@ def _loop_of(ufunc: np.ufunc, operands: Sequence[Any], signature: Any, casting: 
     return loop
 
 
+def check_casting(ufunc: np.ufunc, operands: Sequence[Any], dtype: DType, casting: str) -> None:
+    """NumPy's refusal to convert the operands to the dtype of a loop."""
+    if casting != "same_kind":
+        loop_of(ufunc, operands, (None,) * ufunc.nin + (dtype,) * ufunc.nout, casting)
+
+
 def _resolve(ufunc: np.ufunc, kinds: tuple[Any, ...], signature: Any, casting: Any) -> Loop:
     options: Any = {} if signature is None else {"signature": signature}
+    numbers = [isinstance(kind, type) for kind in kinds]
+    if casting == "equiv" and any(numbers):
+        # resolve_dtypes does not survive what it refuses here; for dtypes of this machine "no" means the same.
+        loop = _resolve(ufunc, kinds, signature, "no")
+        for kind, dtype, is_weak in zip(kinds, loop, numbers, strict=False):
+            if is_weak and dtype != _dtypes.default_of(kind):
+                fail(
+                    UserTypeError,
+                    f"{name_of(ufunc)}: cannot cast Python {kind.__name__} to {dtype} under the rule 'equiv'",
+                )
+        return loop
     try:
         loop = ufunc.resolve_dtypes(kinds + (None,) * ufunc.nout, casting=casting, **options)
     except TypeError as error:
@@ -320,7 +337,7 @@ def _resolve(ufunc: np.ufunc, kinds: tuple[Any, ...], signature: Any, casting: A
     return loop
 
 
-def _signature_of(ufunc: np.ufunc, dtype: Any, signature: Any) -> tuple[DType | None, ...] | None:
+def signature_of(ufunc: np.ufunc, dtype: Any, signature: Any) -> tuple[DType | None, ...] | None:
     """dtype= and signature= (also "dd->d") as dtypes of the operands and results, None for those that NumPy chooses."""
     if signature is None:
         return None if dtype is None else (None,) * ufunc.nin + (_dtypes.check(dtype),) * ufunc.nout
@@ -361,7 +378,7 @@ def call(
     ufunc: np.ufunc, *inputs: Any, dtype: Any = None, casting: str = "same_kind", signature: Any = None
 ) -> Any:
     """`ufunc(*inputs)`: an Array with memory of its own, or a tuple of them."""
-    return owned(_call(ufunc, inputs, _signature_of(ufunc, dtype, signature), casting), inputs)
+    return owned(_call(ufunc, inputs, signature_of(ufunc, dtype, signature), casting), inputs)
 
 
 def _call(
@@ -375,7 +392,7 @@ def _call(
         operands = _comparable(operands)
     if ufunc is np.power and (shorter := _shorter_power(operands, signature)) is not None:
         return shorter
-    loop = _loop_of(ufunc, operands, signature, casting)
+    loop = loop_of(ufunc, operands, signature, casting)
     converted = [_in_dtype(operand, loop[i], ufunc) for i, operand in enumerate(operands)]
     result = rule(*converted)
     if isinstance(result, tuple):

@@ -28,7 +28,7 @@ from .. import _native, _random, _sharing
 from .._errors import unsupported
 from .._ops import _holds_array, as_array, is_array
 from .._registry import TABLE
-from . import objects
+from . import dispatch, objects, outs
 
 
 def _of_our_dtype(place: int) -> Callable[..., bool]:
@@ -213,8 +213,15 @@ def called_name(code: CodeType, offset: int) -> str | None:
     return max(names)[2] if names else None
 
 
+def _made_for_arrays(original: Any) -> Any:
+    """What is done for Arrays; where there is an out=, by the way that writes to it."""
+    if not outs.has_out(original):
+        return TABLE[original]
+    return lambda *args, **kwargs: dispatch.array_function(original, args, kwargs)
+
+
 def _replacement(one: Replaced, original: Any) -> Any:
-    make = one.make or TABLE[original]
+    make = one.make or _made_for_arrays(original)
 
     @functools.wraps(original)
     def replaced(*args: Any, **kwargs: Any) -> Any:
