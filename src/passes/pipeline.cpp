@@ -11,6 +11,7 @@
 #include "passes/expand_products.h"
 #include "passes/fold_constants.h"
 #include "passes/fold_scales.h"
+#include "passes/halve_symmetric.h"
 #include "passes/narrow_sorts.h"
 #include "passes/normalise_late.h"
 #include "passes/simplify.h"
@@ -35,6 +36,8 @@ constexpr GraphPass kGraphPasses[] = {
     // Before the rest: what it writes has views and conversions to simplify.
     {"expand-products", "write products without a matrix on one side as sums",
      [](const Graph& graph, const PipelineOptions&) { return expand_products(graph); }, OpFamily::Contract},
+    {"halve-symmetric", "compute one half of a matrix times its own transpose",
+     [](const Graph& graph, const PipelineOptions&) { return halve_symmetric(graph); }, OpFamily::Contract},
     // Before the views: where an operand that made the shape goes away, a broadcast comes in its place.
     {"simplify", "algebra that keeps every bit",
      [](const Graph& graph, const PipelineOptions&) { return simplify(graph); }},
