@@ -134,6 +134,9 @@ void compile_into(CallTable& table, CallTable* hot, const nb::list& objects, con
   }
   for (const size_t i : known) entry->specs[i].know(leaves.items[i]);
   for (const auto& [argument, part] : written) entry->written.push_back({argument, part.first, part.second});
+  std::erase_if(options.donated, [&](int argument) {  // it is to have its own new elements
+    return std::ranges::find(entry->written, argument, &WrittenPart::argument) != entry->written.end();
+  });
   const size_t computed = graph.outputs().size() - written.size();
   for (size_t i = 0; i < written.size(); ++i) {
     WrittenPart& part = entry->written[i];

@@ -293,6 +293,17 @@ def test_an_array_that_is_one_of_ours_stays_what_it_was_elsewhere():
     assert_same(np.asarray(y), np.ones(4))
 
 
+def test_an_argument_that_is_donated_and_written_to_has_what_was_written():
+    def f(x):
+        x += 1
+        return x * 2
+
+    x = np.arange(5.0)
+    got = tk.jit(f, donate_argnums=0)(x)
+    assert_same(x, np.arange(5.0) + 1)
+    assert_same(got, x * 2)
+
+
 def test_writing_needs_no_second_buffer():
     def f(x):
         x *= 2
