@@ -24,7 +24,11 @@ namespace {
 std::vector<TensorType> new_results(const Graph& graph, const CompileOptions& options) {
   std::vector<TensorType> types;
   if (!options.donated.empty()) return types;
-  for (Value output : graph.outputs()) types.push_back(graph.type_of(output));
+  for (size_t i = 0; i < graph.outputs().size(); ++i) {
+    const bool is_written = std::ranges::find(options.written, static_cast<int>(i), &WrittenInput::output) !=
+                            options.written.end();
+    if (!is_written) types.push_back(graph.type_of(graph.outputs()[i]));
+  }
   return types;
 }
 
