@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tokamak  # noqa: F401 - fills the table
+import tokamak  # fills the table
 from tokamak._numpy import contractions
 from tokamak._registry import EAGER_ONLY, LATE, TABLE
 
@@ -35,8 +35,30 @@ Made by `python docs/coverage.py` with NumPy {version}.
 
 *Compiled*: recorded inside `tk.jit`, and run at once on a `tk.Array` outside. *Outside only*: the shape of the result depends on values, so
 these work on a `tk.Array` but are refused inside `tk.jit`, with what to use instead. *Not yet*: refused with an error that says so.
-Functions that never take an array (`np.arange`, `np.finfo`, `np.errstate`) are NumPy's own, inside and outside.
+
+Functions that are given no `tk.Array` are NumPy's own, inside and outside: what they compute is part of the program. Those that make
+arrays (`np.zeros`, `np.eye`, `np.arange`, `np.array`) give arrays that computed values can be written to where a jitted function
+does that.
 """
+
+#: Members of ndarray about text, files and the layout of bytes, and those of Python's protocols
+NOT_OF_ARRAYS = {
+    *(
+        "ctypes",
+        "data",
+        "dump",
+        "dumps",
+        "getfield",
+        "setfield",
+        "tofile",
+        "setflags",
+        "device",
+        "to_device",
+        "resize",
+    ),
+}
+#: Methods that ask for elements, or have a shape that depends on them
+NEEDING_ELEMENTS = {"item", "nonzero", "tobytes", "tolist"}
 
 
 def functions(namespace: Any) -> Iterator[tuple[str, Any]]:
@@ -60,6 +82,21 @@ def section(kind: str, names: list[str]) -> str:
     return f"### {kind.capitalize()} ({len(names)})\n\n{listed}\n"
 
 
+def member_kind(name: str) -> str:
+    if not hasattr(tokamak.Array, name):
+        return "not yet"
+    return "outside only" if name in NEEDING_ELEMENTS else "compiled"
+
+
+def members() -> dict[str, list[str]]:
+    """Attributes and methods of ndarray by kind."""
+    kinds: dict[str, list[str]] = {"compiled": [], "outside only": [], "not yet": []}
+    for name in sorted(dir(np.ndarray)):
+        if not name.startswith("_") and name not in NOT_OF_ARRAYS:
+            kinds[member_kind(name)].append(name)
+    return kinds
+
+
 def page() -> str:
     parts = [INTRODUCTION.format(version=np.__version__)]
     for prefix, namespace in NAMESPACES.items():
@@ -68,6 +105,8 @@ def page() -> str:
             kinds[kind_of(function)].append(name)
         parts.append(f"## {prefix}\n")
         parts += [section(kind, names) for kind, names in kinds.items() if names]
+    parts.append("## Attributes and methods of ndarray\n")
+    parts += [section(kind, names) for kind, names in members().items() if names]
     for module, rules in LATE.items():
         parts += [f"## {module}\n", section("compiled", sorted(rules))]
     return "\n".join(parts)

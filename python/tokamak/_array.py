@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from . import _dtypes, _memory_order, _native, _ops, _sharing
+from . import _dtypes, _flags, _memory_order, _native, _ops, _sharing
 from ._errors import Unsupported, UserTypeError, UserValueError, fail, make, naming, user_line
 from ._numpy import (
     bits,
     contractions,
+    creating,
     creation,
     dispatch,
     elementwise,
@@ -34,7 +35,16 @@ from ._numpy import (
 )
 from ._numpy.known import plain
 from ._numpy.operators import OPERANDS, assign_in_place, binary, unary
-from ._unknown import STATIC, TRACED, constant_value, need_numbers, unknown, unknown_elements, unknown_truth
+from ._unknown import (
+    STATIC,
+    TRACED,
+    constant_value,
+    need_numbers,
+    unknown,
+    unknown_elements,
+    unknown_number,
+    unknown_truth,
+)
 
 __all__ = ["Array", "array", "constant"]
 
@@ -57,7 +67,6 @@ _FUNCTIONS = {
         "cumsum",
         "diagonal",
         "dot",
-        "imag",
         "max",
         "mean",
         "min",
@@ -209,6 +218,12 @@ class Array(_native.ArrayBase):
             unknown(self, what, remedy)
         return known._view(False)
 
+    def _number(self, what: str) -> Any:
+        known = constant_value(self) if self._traced else self
+        if known is None:
+            unknown_number(self, what)
+        return known._view(False)
+
     def __bool__(self) -> bool:
         known = constant_value(self) if self._traced else self
         if known is None:
@@ -216,10 +231,10 @@ class Array(_native.ArrayBase):
         return bool(known._view(False))
 
     def __int__(self) -> int:
-        return int(self._value("int()", "use astype(int); or " + STATIC))
+        return int(self._number("int"))
 
     def __float__(self) -> float:
-        return float(self._value("float()", "use astype(float); or " + STATIC))
+        return float(self._number("float"))
 
     def __complex__(self) -> complex:
         return complex(self._value("complex()", STATIC))
@@ -284,10 +299,10 @@ class Array(_native.ArrayBase):
         return repr(self) if self._traced else format(self._view(False)[()], spec)
 
     def __copy__(self) -> Array:
-        return _sharing.fresh(self)
+        return _sharing.copied(self)
 
     def __deepcopy__(self, memo: Any) -> Array:
-        return _sharing.fresh(self)
+        return _sharing.copied(self)
 
     def __reduce__(self) -> Any:
         return (array, (np.array(self._value("pickling", STATIC)),))
@@ -324,10 +339,6 @@ class Array(_native.ArrayBase):
         return self
 
     @property
-    def imag(self) -> Array:
-        return _call("imag", (self,), {})
-
-    @property
     def flat(self) -> Any:
         return flat.Flat(self)
 
@@ -340,9 +351,22 @@ class Array(_native.ArrayBase):
 
     @property
     def strides(self) -> tuple[int, ...]:
-        if self._traced:
-            unknown(self, "strides", "values have no memory yet")
-        return tuple(self._view(False).strides)
+        """As NumPy would have them."""
+        return tuple(stride * self.itemsize for stride in _sharing.strides_of(self))
+
+    @property
+    def flags(self) -> _flags.Flags:
+        return _flags.Flags(self)
+
+    @property
+    def base(self) -> Array | None:
+        return _sharing.base_of(self)
+
+    @property
+    def imag(self) -> Array:
+        made = creating.imag(self)
+        _sharing.make_read_only(made)
+        return made
 
     @property
     def device(self) -> str:
@@ -379,13 +403,14 @@ class Array(_native.ArrayBase):
             fail(UserTypeError, f"cannot cast {self.dtype} to {wanted} with casting={casting!r}")
         made = _ops.convert(self, wanted)
         made = _memory_order.laid_out(made, _memory_order.named(order, self))
-        return _sharing.owned(made, (self,)) if copy else made
+        made = _sharing.owned(made, (self,)) if copy else made
+        return made if _sharing.is_scalar(self) else _sharing.with_memory(made)
 
     def copy(self, order: str = "C") -> Array:
-        return creation.copy(self, order)
+        return creation.copied(self, order)
 
     def conj(self) -> Array:
-        return _sharing.fresh(self)
+        return self
 
     conjugate = conj
 
@@ -491,13 +516,14 @@ _native.set_lookup(lambda table, key: _ops.as_array(table)[key])
 def array(values: Any, dtype: Any = None) -> Array:
     """An Array with its own copy of `values`."""
     if isinstance(values, Array):
-        return _sharing.fresh(plain(values)) if dtype is None else values.astype(dtype)
+        made = _sharing.fresh(plain(values)) if dtype is None else values.astype(dtype)
+        return _sharing.with_memory(made)
     if isinstance(values, (list, tuple)) and _ops._holds_array(values):
         made = _ops.as_array(values)
         return made if dtype is None else made.astype(dtype)
     copied = np.array(values, None if dtype is None else _dtypes.check(dtype), order="C")
     _dtypes.check(copied.dtype)
-    return _ops.as_array(copied)
+    return _sharing.with_memory(_ops.as_array(copied))
 
 
 def constant(values: Any, dtype: Any = None) -> Array:

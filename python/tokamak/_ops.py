@@ -55,6 +55,8 @@ def as_array(value: Any) -> Array:
         return _native.wrap(_numeric(np.asarray(value)))
     if isinstance(value, (list, tuple)):
         return _from_sequence(value)
+    if isinstance(value, range):
+        return _native.wrap(np.asarray(value))
     fail(UserTypeError, f"a {type(value).__name__} is not an array or a number")
 
 

@@ -88,7 +88,6 @@ EAGER_ONLY: dict[Callable[..., Any], str] = {
     np.flatnonzero: _CHOOSE,
     np.argwhere: _CHOOSE,
     np.extract: _CHOOSE,
-    np.compress: _CHOOSE,
     np.trim_zeros: _CHOOSE,
     np.unique: _DEPENDS + "compute it outside the jitted function",
     np.unique_all: _DEPENDS + "compute it outside the jitted function",

@@ -70,6 +70,8 @@ def plan(returned: Any, watch: Watch, arguments: list[Array]) -> Plan:
         if position < 0:
             array = _ops.as_array(leaf)
             steps = () if array._weak is None else (_python_number,)
+            if array.ndim == 0 and (_sharing.is_shared(array) or isinstance(leaf, np.ndarray)):
+                steps = (_array_without_axes,)
             arrays.append(array if array._weak is None else _ops.strong(array, array.dtype))
         after.append(functools.partial(_follow, steps) if steps else None)
     if all(position < 0 for position in taken):
@@ -126,6 +128,11 @@ def _check_constant(leaf: Any) -> None:
 def _python_number(result: Any) -> Any:
     """What is computed of Python's numbers is one of them."""
     return result.item() if isinstance(result, np.generic) else result
+
+
+def _array_without_axes(result: Any) -> Any:
+    """What NumPy has as an array, not as a scalar."""
+    return np.asarray(result) if isinstance(result, np.generic) else result
 
 
 def _constant(value: Any) -> Any:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from . import _memory_order
-from ._errors import UserValueError, fail
+from ._errors import UserTypeError, UserValueError, fail
 
 if TYPE_CHECKING:
     from ._array import Array
@@ -131,6 +131,35 @@ def fresh(x: Array) -> Array:
     return x._with_weak(x._weak)
 
 
+def is_scalar(x: Array) -> bool:
+    """Whether NumPy would have it as a scalar, which never changes: the result of a reduction, say, or an element. Arrays without
+    axes, such as arguments and np.zeros(()), have memory."""
+    return x.ndim == 0 and not is_shared(x)
+
+
+def with_memory(x: Array) -> Array:
+    """An array that can be written to, also where it has no axes."""
+    if x.ndim == 0:
+        _place_of(x)
+    return x
+
+
+def gives_array(function: F) -> F:
+    """Marks a function whose result is an array, also where it has no axes."""
+
+    @functools.wraps(function)
+    def giving(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        return with_memory(fresh(result) if is_shared(result) else result)
+
+    return giving  # type: ignore[return-value]
+
+
+def copied(x: Array) -> Array:
+    """What x.copy() is: a scalar of a scalar, an array of an array."""
+    return fresh(x) if is_scalar(x) else with_memory(fresh(x))
+
+
 class _Viewing(threading.local):
     on = False
 
@@ -151,6 +180,21 @@ def shares(function: F) -> F:
 
     viewing.is_view = True  # type: ignore[attr-defined]
     return viewing  # type: ignore[return-value]
+
+
+def may_be_argument(function: F) -> F:
+    """Marks a function that gives one of its arguments itself where NumPy does, and a copy otherwise."""
+    function.is_view = True  # type: ignore[attr-defined]
+    return function
+
+
+def read_only(x: Array) -> Array:
+    """A view of all of x that cannot be written to."""
+    on, _viewing.on = _viewing.on, True
+    try:
+        return view(x, fresh(x), lambda: strides_of(x), fresh, None, lambda memory: memory)
+    finally:
+        _viewing.on = on
 
 
 def is_view(function: Callable[..., Any]) -> bool:
@@ -178,8 +222,8 @@ def view(
     if not _viewing.on:
         return made
     known = strides()
-    if known is None:  # NumPy copies here
-        return made
+    if known is None or is_scalar(x):  # NumPy copies here
+        return with_memory(made)
     parent = _place_of(x)
     place = Place(parent.root, tuple(known), parent, forward, put_back)
     place.on_memory = on_memory
@@ -217,6 +261,27 @@ def is_dense(shape: Sequence[int], strides: Sequence[int]) -> bool:
 def is_shared(x: Array) -> bool:
     """Whether it is known to have memory: an argument, a view, or what has views or was written to."""
     return hasattr(x, "_place")
+
+
+def is_part(x: Array) -> bool:
+    """Whether the memory is that of another array."""
+    return is_shared(x) and x._place.parent is not None
+
+
+def base_of(x: Array) -> Array | None:
+    """What NumPy has as the base of a view: the array that the memory was made for."""
+    if not is_part(x):
+        return None
+    whole = [one for member in x._place.root.members if (one := member()) is not None and not is_part(one)]
+    return whole[0] if whole else x._place.root.value
+
+
+def is_writeable(x: Array) -> bool:
+    return not is_scalar(x) and (not is_shared(x) or x._place.writeable)
+
+
+def make_read_only(x: Array) -> None:
+    _place_of(x).writeable = False
 
 
 def give_memory(x: Array, strides: Sequence[int], parts: Parts) -> None:
@@ -259,11 +324,16 @@ def _steps_to(place: Place) -> list[Change] | None:
 
 def write(x: Array, value: Any, what: str) -> None:
     """x[...] = value, of the dtype and shape of x."""
+    if is_scalar(x):
+        fail(
+            UserTypeError,
+            f"{what}: {x._type_text} is a scalar, which cannot be written to; np.array(x) makes an array of it",
+        )
     place = _place_of(x)
     if not place.writeable:
         fail(
             UserValueError,
-            f"{what}: {x._type_text} is read-only: in NumPy several of its elements share memory",
+            f"{what}: {x._type_text} is read-only: several of its elements share memory, or it was made so",
         )
     if place.root.parts is not None:
         place.root.parts.note(_steps_to(place), fresh(value))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import linecache
+import math
 import re
 import sys
 import threading
@@ -11,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
+
+import numpy as np
 
 from . import _native, _random
 from ._errors import UserTypeError, Where, fail, unsupported, user_line
@@ -117,6 +120,8 @@ def constant_value(x: Any) -> Any:
 _INSTEAD = {
     "as_strided": "use np.lib.stride_tricks.sliding_window_view, np.broadcast_to or slices",
     "nditer": "use array operations, or x.flat to go through the elements",
+    "require": "use np.asarray, np.ascontiguousarray or np.asfortranarray",
+    "asarray_chkfinite": "use np.asarray, and return np.isfinite(x).all() to check it outside",
     "reduce": "np.stack makes one array of several; " + STATIC,
 }
 
@@ -128,23 +133,78 @@ def unknown_elements(x: Any) -> NoReturn:
     name = _called_function()
     if name in getattr(sys.modules.get("numpy.random"), "__all__", ()):
         unsupported(f"np.random.{name} inside a jitted function", _random.ADVICE)
+    if takes_lists(name) or name in _STORING:
+        need_more(x)
     remedy = _INSTEAD.get(name, "keep to NumPy functions, which are recorded; " + STATIC)
-    if takes_lists(name):
-        _need_lists(x)
+    if takes_lists(name) or isinstance(getattr(np, name, None), np.ufunc):
         remedy = _INSTEAD["reduce"]
+    elif is_dtype(name):
+        remedy = f"use x.astype(np.{name})"
+    elif name == STORE:
+        _refuse_storing()
     unknown(x, f"{name}()" if name else "np.asarray", remedy)
 
 
-def _need_lists(x: Any) -> None:
+STORE = "y[...] = x"
+_STORING = (STORE, "fill", "put", "itemset")
+
+
+def _refuse_storing() -> NoReturn:
+    unsupported("storing a value that is computed later in an ndarray", IN_NDARRAY)
+
+
+def is_dtype(name: str) -> bool:
+    """Whether NumPy has a scalar type of this name, which is called to convert."""
+    kind = getattr(np, name, None)
+    return isinstance(kind, type) and issubclass(kind, np.generic)
+
+
+def unknown_number(x: Any, what: str) -> NoReturn:
+    """For float(x) and the like, which others call, too: math.exp, or an ndarray in which it is stored."""
+    need_numbers(x)
+    name = _called_function()
+    if name in _STORING:
+        need_more(x)
+    if name == STORE:
+        _refuse_storing()
+    if is_dtype(name):
+        unknown(x, f"np.{name}()", f"use x.astype(np.{name})")
+    if name in _SAME_IN_NUMPY:
+        unknown(x, f"math.{name}()", f"use np.{_SAME_IN_NUMPY[name]}")
+    unknown(x, f"{what}()", f"use astype({what}); or {STATIC}")
+
+
+#: Functions of the module math -> what NumPy calls them
+_SAME_IN_NUMPY = {
+    **{name: name for name in vars(math) if isinstance(getattr(np, name, None), np.ufunc)},
+    **{
+        "asin": "arcsin",
+        "acos": "arccos",
+        "atan": "arctan",
+        "atan2": "arctan2",
+        "fabs": "abs",
+        "pow": "power",
+    },
+    **{"asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "isclose": "isclose", "prod": "prod"},
+    **{"dist": "linalg.norm(x - y)", "fsum": "sum"},
+}
+
+#: What to do instead of writing to an array from outside
+IN_NDARRAY = "np.array(y) makes an array inside the function, to which it can be written"
+
+
+def need_more(x: Any) -> None:
+    """Notes that the function needs what it gets only if it asks: NumPy's functions taking lists of Arrays, and making Arrays of what is
+    known (see while_tracing). Tracing starts again with that."""
     for asked in reversed(_tracing.functions):
         if asked.trace.sources(x) is not None and not asked.takes_lists:
             asked.needs_lists = True
-            fail(UserTypeError, "a list of arrays is an argument")
+            fail(UserTypeError, "a list of arrays is an argument, or an array is written to")
 
 
 def _called_function() -> str:
     """What the user's line calls, which is somewhere inside a library."""
-    from ._numpy.while_tracing import called_name
+    from ._numpy.while_tracing import called_name, is_store
 
     where = user_line()
     frame = sys._getframe()
@@ -154,6 +214,8 @@ def _called_function() -> str:
     is_ours = (
         inside.f_globals.get("__name__", "").partition(".")[0] == "tokamak"
     )  # or compiled code, without frames
+    if is_store(frame.f_code, frame.f_lasti):
+        return STORE
     return called_name(frame.f_code, frame.f_lasti) or ("" if is_ours else inside.f_code.co_name)
 
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view as np_sliding_window_view
 
-from .. import _dtypes, _memory_order, _native
+from .. import _dtypes, _memory_order, _native, _sharing
 from .._errors import Error, UserTypeError, UserValueError, fail, make, unsupported, user_line
-from .._ops import as_array, convert, full, strong
+from .._ops import apply, as_array, broadcast, convert, full, iota, reshape, select, strong
 from .._registry import implements, name_of, remedy_for
 from . import ufuncs
 from .reductions import axis_of
@@ -214,6 +214,7 @@ def tensordot_axes(axes: Any) -> tuple[list[int], list[int]]:
 
 
 @implements(np.tensordot)
+@_sharing.gives_array
 @_memory_order.makes("C")
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     return _native.tensordot(operand(a), operand(b), *tensordot_axes(axes))
@@ -291,6 +292,7 @@ def einsum_arguments(arguments: Sequence[Any]) -> tuple[str, list[Any]]:
 
 
 @implements(np.einsum)
+@_sharing.shares
 def einsum(
     *operands: Any,
     optimize: Any = False,
@@ -309,6 +311,8 @@ def einsum(
             if not np.can_cast(kind, wanted, casting):
                 fail(UserTypeError, f"np.einsum: cannot cast {kind} to {wanted} with casting={casting!r}")
         xs = [convert(x, wanted) for x in xs]
+    if len(xs) == 1 and dtype is None and (made := _view_of(subscripts, xs[0])) is not None:
+        return made
     result = _native.einsum(subscripts, xs)
     # Whatever order the products are made in, what is made of rows lies by rows.
     if order == "K" and len(xs) > 1 and all(_memory_order.order_of(x) == [*range(x.ndim)] for x in xs):
@@ -316,11 +320,47 @@ def einsum(
     return _memory_order.laid_out(result, _memory_order.named(order, result))
 
 
+def _view_of(subscripts: str, x: Any) -> Any:
+    """What einsum gives of one array where it adds nothing up: a view, with axes in another order, or a diagonal. None otherwise."""
+    taken, arrow, given = subscripts.replace(" ", "").partition("->")
+    if not set(taken + given) <= {*_LETTERS, "."}:
+        return None
+    spare = [letter for letter in _LETTERS if letter not in taken]
+    axes = "".join(spare[: x.ndim - len(taken.replace("...", ""))])
+    if not arrow:
+        given = "..." + "".join(sorted(letter for letter in set(taken) - {"."} if taken.count(letter) == 1))
+    taken, given = taken.replace("...", axes), given.replace("...", axes)
+    if len(taken) != x.ndim or set(taken) != set(given) or len(set(given)) != len(given):
+        return None
+
+    def forward(parent: Any) -> Any:
+        return _native.einsum(f"{taken}->{given}", [parent])
+
+    def put_back(parent: Any, new: Any) -> Any:
+        once = sorted(set(taken), key=taken.index)
+        ordered = _native.einsum(f"{given}->{''.join(once)}", [new])
+        is_first = [taken.index(letter) == i for i, letter in enumerate(taken)]
+        shape = [n if first else 1 for n, first in zip(parent.shape, is_first, strict=True)]
+        spread = broadcast(reshape(ordered, shape), parent.shape)
+        for i, letter in enumerate(taken):
+            if not is_first[i]:
+                same = apply("eq", *(iota(parent.shape, k, _dtypes.INT64) for k in (i, taken.index(letter))))
+                spread = select(same, spread, parent)
+        return spread
+
+    def strides() -> list[int]:
+        own = _sharing.strides_of(x)
+        return [sum(s for s, one in zip(own, taken, strict=True) if one == letter) for letter in given]
+
+    return _sharing.view(x, _sharing.fresh(forward(x)), strides, forward, put_back)
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Windows
 
 
 @implements(np_sliding_window_view)
+@_sharing.shares
 def sliding_window_view(
     x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
 ) -> Any:
@@ -343,4 +383,12 @@ def sliding_window_view(
         fail(UserValueError, f"{what}: a window of {tuple(sizes)} does not fit into {array._type_text}")
     if 0 in shape + sizes:
         return full(shape + sizes, 0, array.dtype)
-    return _native.window(array, axes, sizes, [], [])
+
+    def forward(parent: Any) -> Any:
+        return _native.window(parent, axes, sizes, [], [])
+
+    def strides() -> list[int]:
+        own = _sharing.strides_of(array)
+        return [*own, *(own[i] for i in axes)]
+
+    return _sharing.view(array, forward(array), strides, forward, None)

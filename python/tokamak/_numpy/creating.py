@@ -39,7 +39,9 @@ def _new(shape: Any, value: Any, dtype: Any, order: str = "C") -> Any:
     check_shape(extents)
     wanted = _dtypes.check(float if dtype is None else dtype)
     made = broadcast(convert(as_array(value), wanted), extents)
-    return _memory_order.laid_out(made, _memory_order.named(order, made))
+    if any(made is one for one in (value, as_array(value))):
+        made = _sharing.fresh(made)
+    return _sharing.with_memory(_memory_order.laid_out(made, _memory_order.named(order, made)))
 
 
 @implements(np.zeros)
@@ -67,11 +69,13 @@ _MAY_SHARE = (None, False, np._CopyMode.IF_NEEDED, np._CopyMode.NEVER)
 
 
 @implements(np.asarray, np.asanyarray)
+@_sharing.may_be_argument
 def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None, device: Any = None) -> Any:
     x = plain(a)
     made = x if dtype is None else convert(x, _dtypes.check(dtype))
     made = _memory_order.laid_out(made, _memory_order.named(order, made))
-    return made if copy in _MAY_SHARE and _lies_as(made, order) else _sharing.owned(made, (x, a))
+    may_share = copy in _MAY_SHARE and _lies_as(made, order) and not (made is a and _sharing.is_scalar(a))
+    return _sharing.with_memory(made if may_share else _sharing.owned(made, (x, a)))
 
 
 def _lies_as(x: Any, order: Any) -> bool:
@@ -83,6 +87,7 @@ def _lies_as(x: Any, order: Any) -> bool:
 
 
 @implements(np.array)
+@_sharing.may_be_argument
 def array(
     object: Any,
     dtype: Any = None,
@@ -103,12 +108,14 @@ def array(
 
 
 @implements(np.ascontiguousarray)
+@_sharing.may_be_argument
 def ascontiguousarray(a: Any, dtype: Any = None) -> Any:
     made = array(a, dtype, copy=None, ndmin=1)
     return made if _sharing.is_contiguous(made) else copied(made, "C")
 
 
 @implements(np.asfortranarray)
+@_sharing.may_be_argument
 def asfortranarray(a: Any, dtype: Any = None) -> Any:
     made = array(a, dtype, copy=None, ndmin=1)
     return made if _lies_as(made, "F") else copied(made, "F")
@@ -192,6 +199,7 @@ def diag_indices_from(arr: Any) -> Any:
 
 
 @implements(np.imag)
+@_sharing.gives_array
 def imag(val: Any) -> Any:
     x = plain(val)
     return full(x.shape, 0, x.dtype)
@@ -226,7 +234,7 @@ def array_equiv(a1: Any, a2: Any) -> Any:
         np.broadcast_shapes(x.shape, y.shape)
     except ValueError:
         return False
-    return all_(call(np.equal, x, y))
+    return all_(call(np.equal, x, y))._with_weak(bool)
 
 
 @implements(np.common_type)
@@ -285,6 +293,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
 
 
 @implements(np.i0)
+@_sharing.gives_array
 @_memory_order.makes("K")
 def i0(x: Any) -> Any:
     """exp(x) times a series of Chebyshev polynomials: in x up to 8, in 1 / x beyond."""

@@ -10,6 +10,7 @@ from .. import _dtypes, _memory_order, _sharing
 from .._errors import UserTypeError, UserValueError, fail
 from .._ops import against_diagonal, as_array, broadcast, check_shape, constant, convert, is_number
 from .._registry import implements
+from .known import plain
 from .shapes import shape_of
 
 
@@ -26,12 +27,12 @@ def _like(a: Any, value: Any, dtype: Any, shape: Any, order: str) -> Any:
     made, x = _filled(a, value, dtype, shape), as_array(a)
     if x.ndim != made.ndim:  # there is no order to keep
         order, x = ("F" if order.upper() == "F" else "C"), made
-    return _memory_order.laid_out(made, _memory_order.named(order, x))
+    return _sharing.with_memory(_memory_order.laid_out(made, _memory_order.named(order, x)))
 
 
 def copied(x: Any, order: Any) -> Any:
     made = _memory_order.laid_out(x, _memory_order.named(order, x))
-    return _sharing.fresh(x) if made is x else made
+    return _sharing.copied(x) if made is x else made
 
 
 @implements(np.zeros_like)
@@ -78,14 +79,13 @@ def full_like(
 
 @implements(np.copy)
 def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
-    return copied(as_array(a), order)
+    return _sharing.with_memory(copied(plain(a), order))
 
 
 @implements(np.astype)
 @_sharing.shares
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
-    made = convert(as_array(x), _dtypes.check(dtype))
-    return _sharing.fresh(made) if copy else made
+    return as_array(x).astype(dtype, copy=copy)
 
 
 @implements(np.meshgrid)

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _dtypes, _memory_order, _sharing
 from .._errors import Error, UserTypeError, add_name, fail, unsupported
-from .._native import ArrayBase
+from .._native import ArrayBase, is_tracing
 from .._ops import as_array, broadcast, broadcast_shapes, convert, full, select
 from .._registry import EAGER_ONLY, TABLE, name_of, remedy_for
 from . import contractions, outs, ufunc_at, ufunc_methods, ufuncs, writing
@@ -22,7 +22,7 @@ def array_ufunc(ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> A
     if method == "at":
         ufunc_at.at(ufunc, *inputs)
         return None
-    places = outs.arrays_of(what, options.pop("out", None))
+    places = outs.arrays_of(what, options.pop("out", None), inputs)
     if method in ufunc_methods.METHODS:
         result = _call_method(ufunc, method, what, inputs, places, options)
         return outs.written(what, _sharing.owned(result, inputs), places, "unsafe")
@@ -84,7 +84,8 @@ def array_function(
 ) -> Any:
     """NumPy checks the arguments of functions before it asks; those of methods may not fit."""
     implementation = TABLE.get(function)
-    if implementation is None and function in EAGER_ONLY and not _any_traced([args, kwargs]):
+    can_run = function in EAGER_ONLY or is_tracing()  # where NumPy runs what is known, as far as functions do
+    if implementation is None and can_run and not _any_traced([args, kwargs]):
         return _with_values(function, args, kwargs)
     if implementation is None:
         unsupported(name_of(function), remedy_for(function))

@@ -140,7 +140,7 @@ def block(arrays: Any) -> Any:
         x = plain(blocks)
         return reshape(x, [*[1] * (rank - x.ndim), *x.shape])
 
-    return join(arrays, depth)
+    return _sharing.fresh(join(arrays, depth))
 
 
 @implements(np.ix_)

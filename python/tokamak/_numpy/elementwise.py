@@ -35,7 +35,6 @@ def _kept_number(value: Any) -> Any:
     return value if is_number(value) else as_array(value)
 
 
-@implements(np.where)
 def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     if x is None or y is None:
         unsupported("np.where with one argument", "its shape depends on values; give all three")
@@ -43,6 +42,9 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     dtype = common_dtype([yes, no])
     test = convert(as_array(condition), _dtypes.BOOL)
     return select(test, _wrapped(yes, dtype), _wrapped(no, dtype))
+
+
+implements(np.where)(_sharing.gives_array(where))
 
 
 def _wrapped(value: Any, dtype: Any) -> Any:
@@ -146,7 +148,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, 
     """Without copy=, NumPy writes to the array itself."""
     array = as_array(x)
     replaced = _numbers_for_others(array, nan, posinf, neginf)
-    if copy:
+    if copy or _sharing.is_scalar(array):
         return _sharing.fresh(replaced)
     if replaced is not array:
         _sharing.write(array, replaced, "np.nan_to_num")
@@ -186,7 +188,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
 
 @implements(np.allclose)
 def allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
-    return all_(isclose(a, b, rtol, atol, equal_nan))
+    return all_(isclose(a, b, rtol, atol, equal_nan))._with_weak(bool)
 
 
 @implements(np.array_equal)
@@ -197,7 +199,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     same = call(np.equal, x, y)
     if equal_nan:
         same = call(np.logical_or, same, call(np.logical_and, call(np.isnan, x), call(np.isnan, y)))
-    return all_(same)
+    return all_(same)._with_weak(bool)
 
 
 @implements(np.isposinf)
@@ -227,6 +229,7 @@ def isrealobj(x: Any) -> bool:
 
 
 @implements(np.select)
+@_sharing.gives_array
 @_memory_order.makes("C")
 def select_(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     if len(condlist) != len(choicelist):
@@ -239,9 +242,9 @@ def select_(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
             fail(UserTypeError, f"invalid entry {place} in condlist: should be boolean ndarray")
     choices = [_kept_number(choice) for choice in choicelist]
     dtype = common_dtype([*choices, _kept_number(default)])
-    result = _in(default, dtype)
+    result = _wrapped(_kept_number(default), dtype)
     for condition, choice in reversed(list(zip(conditions, choices, strict=True))):
-        result = select(condition, _in(choice, dtype), result)
+        result = select(condition, _wrapped(choice, dtype), result)
     return result
 
 

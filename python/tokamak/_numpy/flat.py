@@ -28,36 +28,43 @@ def _check_key(key: Any) -> Any:
 class Flat:
     """Stands for an array, as if it had one axis. Functions of NumPy see that array."""
 
-    __slots__ = ("_at", "base")
+    __slots__ = ("base", "index")
     __hash__ = None  # type: ignore[assignment]
     __array_priority__ = 1000
 
     def __init__(self, base: Any) -> None:
         self.base = base
-        self._at: Iterator[Any] | None = None
+        self.index = 0  # of the element whose turn it is
 
     def _elements(self) -> Any:
         return _sharing.fresh(reshape(self.base, [self.base.size]))
+
+    @property
+    def coords(self) -> tuple[int, ...]:
+        return tuple(int(i) for i in np.unravel_index(self.index, self.base.shape))
 
     def __len__(self) -> int:
         return int(self.base.size)
 
     def __iter__(self) -> Iterator[Any]:
-        elements = self._elements()
-        return (indexing.getitem(elements, i) for i in range(len(self)))
+        return self
 
     def __next__(self) -> Any:
-        if self._at is None:
-            self._at = iter(self)
-        return next(self._at)
+        """Every element as it is when its turn comes."""
+        if self.index >= len(self):
+            raise StopIteration
+        self.index += 1
+        return indexing.getitem(self._elements(), self.index - 1)
 
     @naming("x.flat")
     def __getitem__(self, key: Any) -> Any:
+        self.index = 0  # as in NumPy
         return _sharing.fresh(self._elements()[_check_key(key)])
 
     @naming("x.flat")
     def __setitem__(self, key: Any, value: Any) -> None:
         """The values are taken again from the first on when there are fewer than places."""
+        self.index = 0
         elements = self._elements()
         key = _check_key(key)
         places = elements[key]

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes, _memory_order, _sharing
-from .._errors import Error, Unsupported, UserIndexError, fail, unsupported
+from .._errors import Error, Unsupported, UserIndexError, UserValueError, fail, unsupported
 from .._native import ArrayBase
 from .._ops import (
+    _holds_array,
     apply,
     as_array,
     broadcast,
@@ -38,12 +39,47 @@ from .reductions import axis_of, is_end_of_nothing
 def getitem(x: Any, key: Any) -> Any:
     items = expanded(x, key)
     if not any(is_index_array(item) for item in items):
-        found = basic(x, items)
-        # An element is a number, which has no memory.
-        return _sharing.fresh(found) if found.ndim == 0 and Ellipsis not in _listed(key) else found
+        return _element_or_view(x, basic(x, items), key)
+    if all(is_array(item) and _sharing.is_scalar(item) for item in items if is_index_array(item)):
+        return _element_or_view(x, _at_scalars(x, items), key)
     # Beside arrays, integers are arrays too. First what is basic, with whole axes where arrays stand; then the arrays.
     items = [np.asarray(item) if type(item) is int else item for item in items]
     return _gather_axes(basic(x, [slice(None) if is_index_array(i) else i for i in items]), items)
+
+
+def _element_or_view(x: Any, found: Any, key: Any) -> Any:
+    """An element is a scalar, which has no memory, unless there is an ellipsis in the key."""
+    if found.ndim:
+        return found
+    if Ellipsis not in _listed(key):
+        return _sharing.fresh(found)
+    return _sharing.with_memory(_sharing.fresh(found) if _sharing.is_scalar(x) else found)
+
+
+@_sharing.shares
+def _at_scalars(x: Any, items: list[Any]) -> Any:
+    """x[k, :, 0] with computed integers: a view, as with those that are known."""
+    part = basic(x, [slice(None) if is_index_array(item) else item for item in items])
+    # One item for every axis of the part, which may have scalars among them.
+    items = [
+        _sharing.fresh(item) if is_index_array(item) else slice(None)
+        for item in items
+        if type(item) is not int
+    ]
+
+    def forward(parent: Any) -> Any:
+        return _gather_axes(parent, items)
+
+    def put_back(parent: Any, new: Any) -> Any:
+        from .scattering import Places
+
+        return Places(parent, items).replaced(new)
+
+    def strides() -> list[int]:
+        along = zip(_sharing.strides_of(part), items, strict=True)
+        return [stride for stride, item in along if not is_index_array(item)]
+
+    return _sharing.view(part, forward(part), strides, forward, put_back)
 
 
 def is_index_array(item: Any) -> bool:
@@ -94,10 +130,13 @@ def _item(x: Any, item: Any) -> Any:
     if isinstance(item, (int, np.integer)) and not is_array(item):
         return operator.index(item)
     if isinstance(item, (list, tuple, np.ndarray)):
-        item = np.asarray(item) if not isinstance(item, np.ndarray) else item
+        if not isinstance(item, np.ndarray):
+            item = as_array(item) if _holds_array(item) else np.asarray(item)
         if item.size == 0 and not isinstance(item, ArrayBase) and item.dtype.kind == "f":
             item = item.astype(np.int64)
     if isinstance(item, ArrayBase) and not item._traced:
+        if _sharing.is_scalar(item) and _dtypes.is_integer(item.dtype):
+            return int(item)
         item = item._view(False)
     if not isinstance(item, (np.ndarray, ArrayBase)):
         fail(
@@ -299,3 +338,19 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
         stride *= x.shape[i]
     total = select(valid, total, constant(-1, _dtypes.INT64))
     return apply("gather", reshape(x, [x.size]), broadcast(total, shape), axis=0, mode="check")
+
+
+@implements(np.compress)
+def compress(condition: Any, a: Any, axis: Any = None) -> Any:
+    """Which elements are taken has to be known."""
+    from .known import known
+
+    chosen = known(condition)
+    if chosen is None:
+        unsupported(
+            "np.compress with a condition that is computed",
+            "its shape depends on values; use np.where with three arguments",
+        )
+    if chosen.ndim != 1:
+        fail(UserValueError, "condition must be a 1-d array")
+    return take(a, np.flatnonzero(chosen), axis)

@@ -298,4 +298,4 @@ def getitem(x: Any, key: Any) -> Masked | None:
         return None
     view, mask, _ = found
     everywhere(mask, view)
-    return Masked(_sharing.fresh(view), mask)
+    return Masked(_sharing.fresh(view), _sharing.fresh(mask))  # both may be written to later

@@ -46,7 +46,12 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
     x = plain(a)
     made = forward(x)
-    return _sharing.view(x, made, lambda: _sharing.dense_strides(made.shape), forward, None)
+
+    def strides() -> list[int]:
+        own, pair = _sharing.strides_of(x), (axis_of(x, axis1), axis_of(x, axis2))
+        return [*(s for i, s in enumerate(own) if i not in pair), sum(own[i] for i in pair)]
+
+    return _sharing.view(x, made, strides, forward, None)
 
 
 def _diagonal(x: Any, offset: int, axis1: int, axis2: int) -> Any:
@@ -172,6 +177,7 @@ def linalg_matrix_transpose(x: Any, /) -> Any:
 
 
 @implements(np.linalg.matrix_power)
+@_sharing.may_be_argument
 def matrix_power(a: Any, n: int) -> Any:
     x = plain(a)
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:

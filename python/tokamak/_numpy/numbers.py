@@ -1,4 +1,7 @@
-"""Python's numbers among themselves: where they raise errors, and what kind of number comes out."""
+"""Python's numbers among themselves: where they raise errors, and what kind of number comes out.
+
+Python's integers have as many bits as they need, those of a program 64: a result that does not fit is an error when the program runs.
+"""
 
 # NumPy's functions take and give anything; the types are checked where they run.
 # mypy: no-warn-return-any
@@ -11,8 +14,10 @@ import numpy as np
 
 from .. import _dtypes
 from .._errors import UserZeroDivisionError, fail
-from .._ops import as_array, checked, convert, is_array
+from .._ops import apply, as_array, checked, constant, convert, is_array
 from . import ufuncs
+
+_LIMITS = np.iinfo(np.int64)
 
 _TEXTS = {
     "divide": "division by zero",
@@ -43,3 +48,94 @@ def power(x: Any, y: Any, kind: type) -> tuple[Any, Any, type]:
         float(exponent),
         float,
     )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Results that a program cannot have
+
+
+def _all(*conditions: Any) -> Any:
+    holds = conditions[0]
+    for one in conditions[1:]:
+        holds = apply("bit_and", holds, one)
+    return holds
+
+
+def _any(*conditions: Any) -> Any:
+    holds = conditions[0]
+    for one in conditions[1:]:
+        holds = apply("bit_or", holds, one)
+    return holds
+
+
+def _is(op: str, x: Any, y: Any) -> Any:
+    return apply(op, x, y if is_array(y) else constant(y, x.dtype))
+
+
+def within_64_bits(ufunc: np.ufunc, x: Any, y: Any, result: Any) -> Any:
+    """The result of two integers, which the program raises an error for when it does not fit."""
+    test = _FITS.get(ufunc)
+    if test is None:
+        return result
+    x, y = (convert(as_array(one), _dtypes.INT64) for one in (x, y))
+    return checked(result, test(x, y, result), "check_fits")
+
+
+def _sum_fits(x: Any, y: Any, result: Any) -> Any:
+    """The sign is that of one of the operands at least."""
+    return _is("ge", apply("bit_and", apply("bit_xor", x, result), apply("bit_xor", y, result)), 0)
+
+
+def _difference_fits(x: Any, y: Any, result: Any) -> Any:
+    return _is("ge", apply("bit_and", apply("bit_xor", x, y), apply("bit_xor", x, result)), 0)
+
+
+def _product_fits(x: Any, y: Any, result: Any) -> Any:
+    is_zero = _is("eq", x, 0)
+    divided = apply("floor_div", result, apply("bit_or", x, convert(is_zero, _dtypes.INT64)))
+    wraps = _all(_is("eq", x, -1), _is("eq", y, _LIMITS.min))
+    return _any(is_zero, _all(_is("eq", divided, y), apply("bit_not", wraps)))
+
+
+def _shift_fits(x: Any, y: Any, result: Any) -> Any:
+    is_back = _all(_is("lt", y, 64), _is("eq", apply("shift_right", result, y), x))
+    return _all(_is("ge", y, 0), _any(is_back, _is("eq", x, 0)))
+
+
+def _power_fits(x: Any, y: Any, result: Any) -> Any:
+    """The exponent is known: see `power`."""
+    exponent = int(y)
+    if exponent < 2:
+        return constant(True, _dtypes.BOOL)
+    largest, smallest = _root(_LIMITS.max, exponent), -_root(-int(_LIMITS.min), exponent)
+    return _all(_is("le", x, largest), _is("ge", x, smallest if exponent % 2 else -largest))
+
+
+def _root(number: int, exponent: int) -> int:
+    """The largest integer whose power is not above a number."""
+    root = int(round(number ** (1 / exponent))) + 1
+    while root**exponent > number:
+        root -= 1
+    return root
+
+
+_FITS = {
+    np.add: _sum_fits,
+    np.subtract: _difference_fits,
+    np.multiply: _product_fits,
+    np.left_shift: _shift_fits,
+    np.right_shift: lambda x, y, result: _is("ge", y, 0),
+    np.floor_divide: lambda x, y, result: apply("bit_not", _all(_is("eq", x, _LIMITS.min), _is("eq", y, -1))),
+    np.power: _power_fits,
+}
+
+
+def real_power(x: Any, y: Any, result: Any) -> Any:
+    """x ** y of floats: complex for negative x, where the exponent is no integer; and no infinity comes of finite numbers."""
+    base, exponent = (convert(as_array(one), _dtypes.FLOAT64) for one in (x, y))
+    if is_array(y) or y < 0:
+        is_pole = _all(_is("eq", base, 0), _is("lt", exponent, 0), apply("is_finite", exponent))
+        result = checked(result, apply("bit_not", is_pole), "check_divisor")
+    is_finite = [apply("is_finite", one) for one in (base, exponent, result)]
+    holds = _any(is_finite[2], _is("eq", base, 0), apply("bit_not", _all(is_finite[0], is_finite[1])))
+    return checked(result, holds, "check_fits")

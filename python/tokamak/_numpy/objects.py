@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtypes
+from .. import _dtypes, _sharing
 from .._errors import UserValueError, fail, unsupported
 from .._ops import as_array, broadcast, broadcast_shapes, convert, is_array, reshape
 
@@ -36,7 +36,7 @@ def vectorize(function: Any, *args: Any, **kwargs: Any) -> Any:
         wide = _mapped(function, args, kwargs, _wide)
         results = function.pyfunc(*wide[0], **wide[1])
     made = [
-        broadcast(convert(as_array(one), _dtypes.check(dtype)), shape)
+        _sharing.with_memory(broadcast(convert(as_array(one), _dtypes.check(dtype)), shape))
         for one, dtype in zip(results if several else (results,), dtypes, strict=True)
     ]
     return tuple(made) if several else made[0]

@@ -53,7 +53,7 @@ def _is_operand(x: Array, value: Any, ufunc: np.ufunc) -> bool:
 
 def _is_count(x: Array) -> bool:
     """An integer that NumPy would have as a scalar, by which lists are repeated."""
-    return x._traced and x.ndim == 0 and x.dtype.kind in "iu" and not _sharing.is_shared(x)
+    return x._traced and x.dtype.kind in "iu" and _sharing.is_scalar(x)
 
 
 def _weak_of(value: Any) -> Any:
@@ -74,18 +74,19 @@ def _operate(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any)
         convert(as_array(value), _dtypes.INT64) if given is bool and kind is not bool else value
         for value, given in zip((x, y), kinds, strict=True)
     ]
-    result = ufuncs.call(ufunc, *operands)
-    return convert(result, _dtypes.default_of(kind))._with_weak(kind)
+    result = convert(ufuncs.call(ufunc, *operands), _dtypes.default_of(kind))
+    if kind is int:
+        result = numbers.within_64_bits(ufunc, *operands, result)
+    elif ufunc is np.power:
+        result = numbers.real_power(*operands, result)
+    return result._with_weak(kind)
 
 
 def assign_in_place(x: Array, result: Any, ufunc: np.ufunc) -> Any:
-    """What x op= y leaves in x: the result, in the memory of x. Numbers have no memory: they are replaced."""
-    if x._weak is not None:
+    """What x op= y leaves in x: the result, in the memory of x. Numbers and scalars have no memory: they are replaced."""
+    if _sharing.is_scalar(x):
         return result
-    value = writing.fitting(x, result, ufunc.__name__, "same_kind")
-    if x.ndim == 0 and not _sharing.is_shared(x):
-        return value
-    _sharing.write(x, value, ufunc.__name__)
+    _sharing.write(x, writing.fitting(x, result, ufunc.__name__, "same_kind"), ufunc.__name__)
     return x
 
 
@@ -94,6 +95,10 @@ def unary(ufunc: np.ufunc, python: Callable[[Any], Any]) -> Callable[[Any], Any]
         if self._weak is None:
             return ufuncs.call(ufunc, self)
         kind = type(python(self._weak(1)))
-        return ufuncs.call(ufunc, convert(self, _dtypes.default_of(kind)))._with_weak(kind)
+        operand = convert(self, _dtypes.default_of(kind))
+        result = ufuncs.call(ufunc, operand)
+        if kind is int and ufunc in (np.negative, np.absolute):
+            result = numbers.within_64_bits(np.subtract, 0, operand, result)
+        return result._with_weak(kind)
 
     return method

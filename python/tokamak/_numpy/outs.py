@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from .. import _dtypes, _sharing
 from .._errors import UserTypeError, UserValueError, fail, unsupported
 from .._native import ArrayBase
 from .._ops import as_array, convert
+from .._unknown import IN_NDARRAY, need_more
 from . import writing
 
 #: Those whose text does not tell NumPy's parameters in all versions
@@ -58,15 +59,17 @@ def needs_out(implementation: Callable[..., Any]) -> bool:
     return "out" in inspect.signature(implementation).parameters
 
 
-def arrays_of(what: str, out: Any) -> tuple[Any, ...]:
+def arrays_of(what: str, out: Any, inputs: Sequence[Any] = ()) -> tuple[Any, ...]:
     """What out= names: Arrays to write to, None for results that get memory of their own."""
     outs = out if isinstance(out, tuple) else (out,)
     for one in outs:
         if one is not None and not isinstance(one, ArrayBase):
+            for given in inputs:
+                if isinstance(given, ArrayBase) and given._traced:
+                    need_more(given)
             unsupported(
                 f"{what} into an ndarray",
-                "a value that is computed later cannot be stored in it; make the array inside the function, or write "
-                "y = y + x instead of y += x",
+                f"a value that is computed later cannot be stored in it; {IN_NDARRAY}, or write y = y + x instead of y += x",
             )
     return outs
 
@@ -157,7 +160,7 @@ def write_result(
     out: Any,
 ) -> Any:
     """The result of a function in the array that out= names, if there is one; NumPy's refusals."""
-    (place,) = arrays_of(what, out)
+    (place,) = arrays_of(what, out, args)
     if place is None:
         return result
     if function in _JOINING and kwargs.get("dtype") is not None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtypes
+from .. import _dtypes, _sharing
 from .._errors import UserValueError, fail, unsupported
 from .._ops import apply, constant, convert, full, reshape
 from .._registry import implements
@@ -50,6 +50,7 @@ def polysub(a1: Any, a2: Any) -> Any:
 
 
 @implements(np.polyder)
+@_sharing.may_be_argument
 def polyder(p: Any, m: int = 1) -> Any:
     if m < 0:
         fail(UserValueError, "Order of derivative must be positive (see polyint)")
@@ -61,6 +62,7 @@ def polyder(p: Any, m: int = 1) -> Any:
 
 
 @implements(np.polyint)
+@_sharing.may_be_argument
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     if m < 0:
         fail(UserValueError, "Order of integral must be positive (see polyder)")

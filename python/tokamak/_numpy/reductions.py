@@ -347,10 +347,13 @@ def var(
     x = plain(a)
     compute, result = _mean_dtype(x, dtype, out)
     axes = _mean_axes(x, axis, where)
+    stays_narrow = out is not None and dtype is None and x.dtype == _dtypes.FLOAT16
+    compute = _sum_dtype(x, None, out) if stays_narrow else compute
     count = _count(x, axes, where)
     ddof = ddof if correction is None else correction
     if mean is None:  # which never goes to out=
         narrow, _ = _mean_dtype(x, dtype, None)
+        narrow = x.dtype if stays_narrow else narrow
         mean = _divided(sum_(x, axes, narrow, True, where=where), count)
     center = as_array(mean)
     distance = ufuncs.call(np.subtract, x, center)

@@ -59,8 +59,8 @@ class Places:
     def read(self) -> Any:
         return apply("gather", self.elements, self.index, axis=self.axis, mode=self.mode)
 
-    def write(self, values: Any, what: str, combine: str = "set") -> None:
-        """values, of the shape above, go there one after the other."""
+    def replaced(self, values: Any, combine: str = "set") -> Any:
+        """The part, with values of the shape above there, one after the other."""
         new = apply(
             "scatter",
             self.elements,
@@ -70,11 +70,17 @@ class Places:
             mode=self.mode,
             combine=combine,
         )
-        self.write_elements(new, what)
+        return self._split(new)
+
+    def _split(self, new: Any) -> Any:
+        inverse = [self.order.index(axis) for axis in range(len(self.order))]
+        return transpose(reshape(new, self.moved), inverse)
+
+    def write(self, values: Any, what: str, combine: str = "set") -> None:
+        _sharing.write(self.part, self.replaced(values, combine), what)
 
     def write_elements(self, new: Any, what: str) -> None:
-        inverse = [self.order.index(axis) for axis in range(len(self.order))]
-        _sharing.write(self.part, transpose(reshape(new, self.moved), inverse), what)
+        _sharing.write(self.part, self._split(new), what)
 
 
 def set_places(x: Any, items: list[Any], value: Any) -> None:
@@ -112,7 +118,7 @@ def _write_flat_known(a: Any, places: np.ndarray, values: Any, what: str) -> Non
 
 @implements(np.put)
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
-    check_destination("np.put", a)
+    check_destination("np.put", a, ind, v)
     if mode not in ("raise", "wrap", "clip"):
         fail(UserValueError, f"np.put: mode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
     values = convert(as_array(v), a.dtype)
@@ -144,7 +150,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 
 @implements(np.put_along_axis)
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any = -1) -> None:
-    check_destination("np.put_along_axis", arr)
+    check_destination("np.put_along_axis", arr, indices, values)
     index = indices if is_array(indices) else np.asarray(indices)
     if not _dtypes.is_integer(index.dtype):
         fail(UserIndexError, "`indices` must be an integer array")
@@ -175,7 +181,7 @@ def _put_flat(arr: Any, index: Any, values: Any) -> None:
 
 @implements(np.place)
 def place(arr: Any, mask: Any, vals: Any) -> None:
-    check_destination("np.place", arr)
+    check_destination("np.place", arr, mask, vals)
     condition = reshape(convert(as_array(mask), _dtypes.BOOL), [np.size(mask)])
     if condition.size != arr.size:
         fail(UserValueError, "place: mask and data must be the same size")
@@ -201,7 +207,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 @implements(np.putmask)
 def putmask(a: Any, mask: Any, values: Any) -> None:
     """Unlike np.place, an element gets the value at its own position, in turns where there are fewer."""
-    check_destination("np.putmask", a)
+    check_destination("np.putmask", a, mask, values)
     condition = convert(as_array(mask), _dtypes.BOOL)
     if condition.size != a.size:
         fail(UserValueError, "putmask: mask and data must be the same size")
@@ -214,7 +220,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
 
 @implements(np.fill_diagonal)
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
-    check_destination("np.fill_diagonal", a)
+    check_destination("np.fill_diagonal", a, val)
     if a.ndim < 2:
         fail(UserValueError, "array must be at least 2-d")
     if a.ndim > 2 and len(set(a.shape)) > 1:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtypes, _memory_order
+from .. import _dtypes, _memory_order, _sharing
 from .._errors import UserTypeError, UserValueError, fail
 from .._ops import (
     apply,
@@ -285,6 +285,7 @@ def _size(shape: tuple[int, ...]) -> int:
 
 
 @implements(np.piecewise)
+@_sharing.gives_array
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
     """Functions are called with all elements; the conditions decide which results are kept."""
     array = plain(x)

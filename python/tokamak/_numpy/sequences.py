@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtypes, _memory_order
+from .. import _dtypes, _memory_order, _sharing
 from .._errors import UserIndexError, UserTypeError, UserValueError, fail
 from .._ops import (
     apply,
@@ -38,6 +38,7 @@ from .ufuncs import call
 
 
 @implements(np.diff)
+@_sharing.may_be_argument
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     x = plain(a)
     if n == 0:

@@ -169,7 +169,9 @@ def append_axes(a: Any, count: int) -> Any:
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
     wanted = shape_of(shape)
     check_shape(wanted)
-    return broadcast_op(as_array(array), wanted)
+    x = as_array(array)
+    made = broadcast_op(x, wanted)
+    return _sharing.read_only(x) if made is x else made
 
 
 @implements(np.broadcast_arrays)

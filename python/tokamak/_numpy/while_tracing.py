@@ -84,7 +84,7 @@ def _enumerated(arr: Any) -> Iterator[tuple[tuple[int, ...], Any]]:
 
 def _of_number(value: Any) -> bool:
     """What NumPy would have as a scalar."""
-    return is_array(value) and value.ndim == 0 and not _sharing.is_shared(value)
+    return is_array(value) and _sharing.is_scalar(value)
 
 
 def _without_seed(seed: Any = None) -> bool:
@@ -129,12 +129,90 @@ _REPLACED = [
 ]
 
 
+#: Functions whose results a traced function may write computed values to, even where all that they are given is known
+_MAKING = (
+    *(
+        "array",
+        "asarray",
+        "asanyarray",
+        "ascontiguousarray",
+        "copy",
+        "arange",
+        "linspace",
+        "logspace",
+        "geomspace",
+    ),
+    *(
+        "eye",
+        "identity",
+        "tri",
+        "tril",
+        "triu",
+        "diag",
+        "diagflat",
+        "vander",
+        "tile",
+        "repeat",
+        "meshgrid",
+        "indices",
+    ),
+    *(
+        "zeros_like",
+        "ones_like",
+        "empty_like",
+        "full_like",
+        "fromiter",
+        "fromfunction",
+        "concatenate",
+        "stack",
+    ),
+    *(
+        "vstack",
+        "hstack",
+        "block",
+        "outer",
+        "reshape",
+        "hanning",
+        "hamming",
+        "blackman",
+        "bartlett",
+        "kaiser",
+    ),
+    *("where", "pad", "broadcast_to"),
+)
+
+
+def _of_anything(*args: Any, **kwargs: Any) -> bool:
+    return True
+
+
+def _making(name: str) -> Replaced:
+    original = getattr(np, name)
+    original = getattr(original, "replaces", original)
+
+    def make(*args: Any, **kwargs: Any) -> Any:
+        if original in TABLE and _holds_array([args, tuple(kwargs.values())]):
+            return dispatch.array_function(original, args, kwargs)
+        return _written_to(original(*args, **kwargs))
+
+    return Replaced("numpy", name, _of_anything, make)
+
+
+def _written_to(made: Any) -> Any:
+    """What NumPy has made of what is known, as Arrays, to which traced values can be written."""
+    if isinstance(made, (list, tuple)):
+        return type(made)(map(_written_to, made))
+    is_ours = type(made) is np.ndarray and made.dtype.kind in "biuf"
+    return _sharing.with_memory(as_array(made.copy())) if is_ours else made
+
+
 @functools.lru_cache(maxsize=1)
 def _taking_lists() -> list[Replaced]:
     """All other functions, for lists of Arrays. NumPy does not ask Arrays that are inside lists; so these are replaced, too, but only
-    for functions that turned out to need it, since others may ask whether something is np.mean."""
-    always = {one.name for one in _REPLACED}
-    return [
+    for functions that turned out to need it, since others may ask whether something is np.mean. And functions that make arrays of what
+    is known, which are ndarrays for functions that do not write computed values to them."""
+    always = {one.name for one in _REPLACED} | set(_MAKING)
+    return [_making(name) for name in _MAKING] + [
         Replaced(module.__name__, name, _of_lists)
         for module in (np, np.linalg)
         for name, function in vars(module).items()
@@ -213,6 +291,11 @@ def called_name(code: CodeType, offset: int) -> str | None:
     return max(names)[2] if names else None
 
 
+def is_store(code: CodeType, offset: int) -> bool:
+    """Whether the instruction at an offset is that of y[...] = x."""
+    return 0 <= offset < len(code.co_code) and dis.opname[code.co_code[offset]] == "STORE_SUBSCR"
+
+
 def _made_for_arrays(original: Any) -> Any:
     """What is done for Arrays; where there is an out=, by the way that writes to it."""
     if not outs.has_out(original):
@@ -233,6 +316,7 @@ def _replacement(one: Replaced, original: Any) -> Any:
         is_users = one.by_anyone or _is_called_by(sys._getframe(1), one.name)
         return make(*args, **wanted) if is_users else original(*args, **kwargs)
 
+    replaced.replaces = getattr(original, "replaces", original)  # type: ignore[attr-defined]
     return replaced
 
 
@@ -257,7 +341,7 @@ def recording(of_lists: bool = False) -> Iterator[None]:
         yield
     finally:
         with _lock:
-            for part in parts:
+            for part in reversed(parts):
                 part.stop()
 
 
@@ -266,8 +350,8 @@ def _forget_other_threads() -> None:
     global _lock
     _lock = threading.Lock()
     if not _native.is_tracing():
-        _always.put_back()
         _for_lists.put_back()
+        _always.put_back()
 
 
 os.register_at_fork(after_in_child=_forget_other_threads)

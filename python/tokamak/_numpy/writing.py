@@ -15,6 +15,7 @@ from .._errors import Unsupported, UserIndexError, UserTypeError, UserValueError
 from .._native import ArrayBase
 from .._ops import apply, as_array, broadcast, convert, is_array, is_number, reshape, select, slice_axis
 from .._registry import implements
+from .._unknown import IN_NDARRAY, need_more
 from .indexing import basic, expanded, is_index_array
 from .masked import Masked, everywhere, is_same_mask, refuse, view_under_mask
 
@@ -33,7 +34,13 @@ def setitem(x: Any, key: Any, value: Any) -> None:
         _write_places(x, items, value)
         return
     part = basic(x, items)
+    if part.ndim == 0 and np.ndim(value) and not _has_ellipsis(key):
+        fail(UserValueError, "setting an array element with a sequence.")
     _sharing.write(part, fitting(part, value, "x[...] = y", "unsafe"), "x[...] = y")
+
+
+def _has_ellipsis(key: Any) -> bool:
+    return any(item is Ellipsis for item in (key if isinstance(key, tuple) else (key,)))
 
 
 def _write_places(x: Any, items: list[Any], value: Any) -> None:
@@ -101,7 +108,7 @@ def _write_under_mask(x: Any, mask: Any, axis: int, value: Any) -> None:
 def _masked(x: Any, mask: Any, given: Any) -> Any:
     """x with `given` where the mask is true: elements under the same mask, or what is the same for all of them, but for
     the axes behind."""
-    where = everywhere(mask, x)
+    where = broadcast(mask, x.shape) if mask.ndim == 0 else everywhere(mask, x)
     if isinstance(given, Masked):
         if not is_same_mask(given.mask, mask) or given.values.shape != x.shape:
             refuse("x[mask] = y[other_mask]")
@@ -147,16 +154,18 @@ def with_known_places(x: Any, places: np.ndarray, new: Any) -> Any:
 
 @implements(np.copyto)
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
-    check_destination("np.copyto", dst)
+    check_destination("np.copyto", dst, src, where)
     new = fitting(dst, src, "np.copyto", "unsafe" if is_number(src) else casting)
     if where is not True:
         new = select(broadcast(as_array(where), dst.shape), new, dst)
     _sharing.write(dst, new, "np.copyto")
 
 
-def check_destination(what: str, x: Any) -> None:
+def check_destination(what: str, x: Any, *values: Any) -> None:
     if not isinstance(x, ArrayBase):
+        for value in values:
+            if is_array(value) and value._traced:
+                need_more(value)
         unsupported(
-            f"{what} into an ndarray",
-            "a value that is computed later cannot be stored in it; make the array inside the function",
+            f"{what} into an ndarray", f"a value that is computed later cannot be stored in it; {IN_NDARRAY}"
         )
