@@ -50,7 +50,7 @@ def as_array(value: Any) -> Array:
             _dtypes.know_bfloat16()
         if type(value) is not np.ndarray:
             value = plain_ndarray(value)
-        return _native.wrap(value)
+        return _sharing.with_memory(_native.wrap(value))
     if isinstance(value, (bool, int, float, np.generic)):
         return _native.wrap(_numeric(np.asarray(value)))
     if isinstance(value, (list, tuple)):

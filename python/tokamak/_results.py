@@ -132,7 +132,9 @@ def _python_number(result: Any) -> Any:
 
 def _array_without_axes(result: Any) -> Any:
     """What NumPy has as an array, not as a scalar."""
-    return np.asarray(result) if isinstance(result, np.generic) else result
+    if isinstance(result, Array):
+        return _sharing.with_memory(result)
+    return np.asarray(result)
 
 
 def _constant(value: Any) -> Any:
