@@ -312,6 +312,7 @@ TABLE = {
     "np.apply_over_axes": Case([pick(np.max, np.sum), array(INTEGERS, [(3, 4), (2, 3, 4)]), pick(0, [0, 1], (-1,))]),
     # Taking and writing
     "np.take": Case([array(), indices_of_axis], {"axis": axis_or_none, "out": out, "mode": pick("raise", "wrap", "clip")}),
+    "np.compress": Case([pick([True], [1, 0], []), array()], {"axis": axis_or_none, "out": out}),
     "np.take_along_axis": Case([array(), indices_along], {"axis": same_axis}, together=(("axis", "axis"),)),
     "np.put": Case([target(), far_indices, pick(3, [1, 2], 5)], {"mode": pick("raise", "wrap", "clip")}),
     "np.put_along_axis": Case([target(), indices_along, pick(1, 2), same_axis]),

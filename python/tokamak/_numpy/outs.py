@@ -114,7 +114,7 @@ _UNSAFE = {
     *(np.nansum, np.nanprod, np.nanmax, np.nanmin, np.median, np.nanmedian, np.nanquantile, np.nanpercentile),
 }
 #: NumPy reads it as if it had the dtype of the result, which must not lose anything, and then writes the result to it
-_READ_FIRST = {np.take, np.argmax, np.argmin, np.nanargmax, np.nanargmin}
+_READ_FIRST = {np.take, np.compress, np.argmax, np.argmin, np.nanargmax, np.nanargmin}
 #: Exactly the array that NumPy would make itself
 _EXACT = {np.dot, np.linalg.multi_dot}
 #: Of the same kind, for floats only

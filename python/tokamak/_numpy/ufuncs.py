@@ -387,7 +387,7 @@ def _call(
     rule = rule_of(ufunc)
     operands = [_operand(value) for value in inputs]
     if ufunc in _COMPARISONS:
-        if (decided := _decided_comparison(ufunc, operands)) is not None:
+        if signature is None and (decided := _decided_comparison(ufunc, operands)) is not None:
             return decided
         operands = _comparable(operands)
     if ufunc is np.power and (shorter := _shorter_power(operands, signature)) is not None:
