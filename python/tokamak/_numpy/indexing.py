@@ -134,7 +134,7 @@ def _item(x: Any, item: Any) -> Any:
             item = as_array(item) if _holds_array(item) else np.asarray(item)
         if item.size == 0 and not isinstance(item, ArrayBase) and item.dtype.kind == "f":
             item = item.astype(np.int64)
-    if isinstance(item, ArrayBase) and not item._traced:
+    if is_array(item) and not item._traced:
         if _sharing.is_scalar(item) and _dtypes.is_integer(item.dtype):
             return int(item)
         item = item._view(False)

@@ -8,6 +8,7 @@ Python's integers have as many bits as they need, those of a program 64: a resul
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -119,7 +120,7 @@ def _root(number: int, exponent: int) -> int:
     return root
 
 
-_FITS = {
+_FITS: dict[np.ufunc, Callable[[Any, Any, Any], Any]] = {
     np.add: _sum_fits,
     np.subtract: _difference_fits,
     np.multiply: _product_fits,

@@ -70,15 +70,15 @@ def _operate(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any)
         y = numbers.divisor(y, ufunc)
     if ufunc is np.power:
         x, y, kind = numbers.power(x, y, kind)
-    operands = [
+    x, y = (
         convert(as_array(value), _dtypes.INT64) if given is bool and kind is not bool else value
         for value, given in zip((x, y), kinds, strict=True)
-    ]
-    result = convert(ufuncs.call(ufunc, *operands), _dtypes.default_of(kind))
+    )
+    result = convert(ufuncs.call(ufunc, x, y), _dtypes.default_of(kind))
     if kind is int:
-        result = numbers.within_64_bits(ufunc, *operands, result)
+        result = numbers.within_64_bits(ufunc, x, y, result)
     elif ufunc is np.power:
-        result = numbers.real_power(*operands, result)
+        result = numbers.real_power(x, y, result)
     return result._with_weak(kind)
 
 
