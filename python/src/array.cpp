@@ -186,6 +186,7 @@ void fill_buffer(PyObject* self, Py_buffer* view, int flags) {
 
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   view->obj = nullptr;
+  if (PyErr_Occurred()) return -1;  // compiled code that goes on after an error: that one counts
   try {
     fill_buffer(self, view, flags);
     return 0;

@@ -124,8 +124,13 @@ class Array(_native.ArrayBase):
 
     @property
     def __class__(self) -> Any:
-        """A number that is traced is what it will be: isinstance(n, int) holds for it."""
-        return self._weak or Array
+        """While a function is traced, what NumPy would have there: isinstance(x, np.ndarray) holds for an array, isinstance(n, int)
+        for a number, and isinstance(x.sum(), np.floating) for a scalar."""
+        if self._weak is not None:
+            return self._weak
+        if not self._traced and not _native.is_tracing():
+            return Array
+        return np.ndarray if self.ndim > 0 or _sharing.is_shared(self) else self.dtype.type
 
     @__class__.setter
     def __class__(self, value: Any) -> None:

@@ -41,6 +41,7 @@ import numpy as np
 from . import _native
 from ._code_names import Names, names_in
 from ._errors import UserError, fail
+from ._type_of import TypeOf
 
 _ATOMS = frozenset(
     (
@@ -137,6 +138,7 @@ class Captured:
         self.generators: list[Any] = []  # of random numbers
         self.iterators: list[str] = []  # by name
         self.is_traced = False  # whether there are values that another trace is computing
+        self.asking_types: list[dict[str, Any]] = []  # the variables of modules whose functions name `type`
         self._owners: set[int] = set()  # of memory that is guarded
 
     def add(self, kind: str, place: tuple[Any, ...], name: str) -> None:
@@ -171,7 +173,7 @@ class Captured:
 
 
 def owner_of(array: Any) -> Any:
-    while isinstance(array, np.ndarray) and isinstance(array.base, np.ndarray):
+    while issubclass(type(array), np.ndarray) and isinstance(array.base, np.ndarray):
         array = array.base
     return array
 
@@ -202,6 +204,7 @@ class _Walk:
         self.generators: list[Any] = []
         self.iterators: list[str] = []
         self.is_traced = False
+        self.asking_types: dict[int, dict[str, Any]] = {}
 
     def finish(self) -> Captured:
         captured = Captured()
@@ -212,6 +215,7 @@ class _Walk:
         captured.generators = self.generators
         captured.iterators = self.iterators
         captured.is_traced = self.is_traced
+        captured.asking_types = list(self.asking_types.values())
         return captured
 
     def note(self, kind: str, name: str, *place: Any) -> None:
@@ -229,7 +233,7 @@ class _Walk:
 
     def visit(self, value: Any, name: str) -> None:
         kind = type(value)
-        if kind in _ATOMS or id(value) in self.seen or isinstance(value, (np.generic, np.dtype, enum.Enum)):
+        if kind in _ATOMS or id(value) in self.seen or issubclass(kind, (np.generic, np.dtype, enum.Enum)):
             return
         self.seen[id(value)] = value
         if _has_memory(value):
@@ -269,6 +273,8 @@ class _Walk:
         names = names_in(code)
         self.attributes |= names.all
         self.asked |= names.asked
+        if "type" in names.read and value.__globals__.get("type", TypeOf) is TypeOf:
+            self.asking_types[id(value.__globals__)] = value.__globals__
         if _takes_all(names, value.__globals__):
             self.attributes.add(_ALL)
         for variable, cell in zip(code.co_freevars, value.__closure__ or (), strict=True):
@@ -305,7 +311,7 @@ class _Walk:
             if name not in items:
                 continue
             value = items[name]
-            if isinstance(value, ModuleType) and self.is_library(value.__name__):
+            if value is TypeOf or (isinstance(value, ModuleType) and self.is_library(value.__name__)):
                 continue
             self.note("item", prefix + name, items, name)
             self.visit(value, prefix + name)

@@ -29,6 +29,7 @@ from ._arguments import Call
 from ._array import Array
 from ._errors import Error, UserError, fail
 from ._numpy import while_tracing
+from ._type_of import replacing_type
 
 _MOST_ATTEMPTS = 8
 
@@ -170,7 +171,7 @@ class Tracer:
         kwargs.update({name: value for name, value in call.statics if isinstance(name, str)})
         drawn = _random.states(captured.generators)
         try:
-            with while_tracing.recording(self._takes_lists):
+            with while_tracing.recording(self._takes_lists), replacing_type(captured.asking_types):
                 returned = self._function(*args, **kwargs)
         except ValueError as error:
             if isinstance(error.__cause__, Error):  # NumPy hides it: y[0] = x says "setting an array element"

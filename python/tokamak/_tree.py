@@ -63,6 +63,8 @@ class Function:
 
 def key_of(value: Any) -> Any:
     """A static value as part of a key: 1, 1.0 and True are different programs, and so are 0.0 and -0.0, however deep."""
+    if isinstance(value, _native.ArrayBase):
+        return type(value), value
     if isinstance(value, float):
         return type(value), value.hex()
     if isinstance(value, complex):

@@ -1,0 +1,190 @@
+"""What traced values are to Python and to other packages: their class, their identity, errors that are caught."""
+
+import collections.abc
+import functools
+import numbers
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import tokamak as tk
+
+X = np.arange(12.0).reshape(3, 4)
+
+
+def agrees(function, *args):
+    """The jitted function gives what the function gives, twice."""
+    expected = function(*args)
+    jitted = tk.jit(function)
+    for _ in range(2):
+        np.testing.assert_array_equal(jitted(*args), expected)
+
+
+# -- Compiled code that goes on after an error
+
+
+def test_compiled_code_that_goes_on_after_an_error_does_not_end_the_process():
+    pytest.importorskip("scipy.signal")
+    program = """
+import numpy as np, tokamak as tk, scipy.signal
+for f in (lambda x: scipy.signal.lfilter([1.0], [1.0, -0.5], x), lambda x: scipy.signal.lfilter(x, [1.0], x)):
+    try:
+        tk.jit(f)(np.ones(4))
+    except tk.Error as error:
+        assert "lfilter" in str(error), error
+        print("clear")
+"""
+    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout == "clear\nclear\n", done.stdout + done.stderr
+
+
+# -- Classes
+
+
+def kind_of(x):
+    if isinstance(x, np.ndarray):
+        return x + 1
+    if isinstance(x, np.bool_):
+        return x * 2.0
+    if isinstance(x, np.integer):
+        return x + 3
+    if isinstance(x, np.floating):
+        return x + 4
+    if isinstance(x, (int, float)):
+        return x + 5
+    return x * 0
+
+
+@pytest.mark.parametrize(
+    "value", [X, np.arange(3), np.array(2.0), np.float32(2), np.float64(2), np.int8(2), np.uint64(3), np.bool_(True), 2, 2.5]
+)
+def test_isinstance(value):
+    agrees(kind_of, value)
+
+
+def test_isinstance_of_what_is_computed():
+    def f(x):
+        return [kind_of(one) for one in (x + 1, x.sum(), x[0, 0], x[0], x.argmax(), (x > 1).any(), np.zeros(3), np.dot(x[0], x[1]))]
+
+    for got, expected in zip(tk.jit(f)(X), f(X), strict=True):
+        np.testing.assert_array_equal(got, expected)
+
+
+def test_number_classes():
+    def f(k, n):
+        is_float = isinstance(k, (float, np.floating)) and isinstance(k, numbers.Real) and not isinstance(k, numbers.Integral)
+        is_integer = isinstance(n, numbers.Integral) and not isinstance(n, int)
+        return k + n if is_float and is_integer else k * 0
+
+    agrees(f, np.float64(2.5), np.int32(2))
+
+
+def test_type_is():
+    def f(x, k, n):
+        if type(x) is not np.ndarray or type(k) is not np.float64 or type(n) != int:
+            return x * 0
+        made = type(n)(3.7)
+        return x + made if isinstance(type(x), type) and type(x).__name__ == "ndarray" else x
+
+    agrees(f, X, np.float64(2), 3)
+    assert "type" not in globals()
+    assert type(tk.array(X)) is tk.Array
+
+
+def test_type_is_in_several_ways():
+    def f(x, settings):
+        kinds = {np.ndarray: 1.0, dict: 2.0}
+        if type(x) in (np.ndarray, list) and type(settings) is dict and type(x) == type(x.T):
+            return x * kinds[type(x)] + kinds[type(settings)]
+        return x
+
+    agrees(f, X, {"a": 1.0})
+
+
+def test_type_of_numbers():
+    def f(x, n):
+        return x + n if type(n) is float else x - n
+
+    agrees(f, X, 2.0)
+    agrees(f, X, 2)
+
+
+def helper_asking_for_type(x):
+    return x + 1 if type(x) is np.ndarray else x - 1
+
+
+def test_type_is_in_helpers():
+    agrees(lambda x: helper_asking_for_type(x), X)
+    agrees(lambda x: tk.jit(helper_asking_for_type)(x), X)
+
+
+def test_type_is_put_back_after_errors():
+    def f(x):
+        if type(x) is np.ndarray:
+            raise RuntimeError("no")
+        return x
+
+    with pytest.raises(RuntimeError, match="no"):
+        tk.jit(f)(X)
+    assert "type" not in globals()
+
+
+def test_type_is_another_name_of_the_users():
+    namespace = {"type": lambda x: "mine", "np": np}
+    exec("def f(x):\n    return x + 1 if type(x) == 'mine' else x", namespace)
+    agrees(namespace["f"], X)
+    assert namespace["type"](1) == "mine"
+
+
+def test_type_makes_classes():
+    def f(x):
+        made = type("Pair", (), {"scale": 3.0})
+        return x * made.scale
+
+    agrees(f, X)
+
+
+def test_dispatch_by_class():
+    @functools.singledispatch
+    def scaled(x):
+        return x * 0
+
+    @scaled.register
+    def _(x: np.ndarray):
+        return x * 2
+
+    @scaled.register
+    def _(x: np.floating):
+        return x * 3
+
+    @scaled.register
+    def _(x: int):
+        return x * 4
+
+    agrees(lambda x: scaled(x), X)
+    agrees(lambda x: scaled(x.sum()), X)
+    agrees(lambda n: scaled(n), 3)
+
+
+def test_match_by_class():
+    def f(x):
+        match x:
+            case np.ndarray():
+                return x + 1
+            case float():
+                return x + 2
+            case _:
+                return x
+
+    agrees(f, X)
+    agrees(f, np.float64(1))
+    agrees(f, 1.5)
+
+
+def test_arrays_stay_what_they_are_elsewhere():
+    made = tk.array(X)
+    assert not isinstance(made, np.ndarray)
+    assert isinstance(made, tk.Array)
+    assert not isinstance(made, collections.abc.Sequence)
+    assert tk.jit(lambda x: x if isinstance(x, tk.Array) else x * 0)(made).tolist() == X.tolist()
