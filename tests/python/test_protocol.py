@@ -188,3 +188,45 @@ def test_arrays_stay_what_they_are_elsewhere():
     assert isinstance(made, tk.Array)
     assert not isinstance(made, collections.abc.Sequence)
     assert tk.jit(lambda x: x if isinstance(x, tk.Array) else x * 0)(made).tolist() == X.tolist()
+
+
+# -- True and False
+
+
+@pytest.mark.parametrize("flag", [True, False, None])
+def test_flags_are_known(flag):
+    def f(x, norm=True):
+        if norm is None:
+            return x + 1
+        if norm is False:
+            return x + 2
+        return x / x.sum() if norm is True else x * 0
+
+    np.testing.assert_array_equal(tk.jit(f)(X, norm=flag), f(X, norm=flag))
+    np.testing.assert_array_equal(tk.jit(f)(X, flag), f(X, flag))
+
+
+def test_one_function_with_all_flags():
+    def f(x, flags, deep):
+        return x * (2 if flags["up"] is True else 3) + (1 if deep[0][0] is False else 0)
+
+    jitted = tk.jit(f)
+    for _ in range(2):
+        for up in (True, False):
+            for deep in (True, False):
+                args = (X, {"up": up}, [(deep, 2.0)])
+                np.testing.assert_array_equal(jitted(*args), f(*args))
+    assert jitted.cache_info().misses == 4
+
+
+def test_many_flags_are_data():
+    jitted = tk.jit(lambda x, keep: x * np.array(keep))
+    for keep in ([True] * 12, [False] * 12, [True, False] * 6):
+        np.testing.assert_array_equal(jitted(np.ones(12), keep), keep)
+    assert jitted.cache_info().misses == 1
+
+
+def test_flags_are_computed_with():
+    agrees(lambda x, flag: x + flag, X, True)
+    agrees(lambda x, flag: (x * flag, flag)[0], X, False)
+    assert tk.jit(lambda x, flag: flag)(X, True) is True
