@@ -147,7 +147,8 @@ class Tracer:
     def _run_asked(
         self, call: Call, values: list[Any], captured: _captured.Captured, asked: _unknown.Asked
     ) -> tuple[Any, _results.Watch]:
-        """Runs the function, and raises NumbersNeeded when it has asked for some, even if it made something else of the error."""
+        """Runs the function, and raises NumbersNeeded when it has asked for some, even if it made something else of the error. So
+        are errors raised that it has met only because it is traced: without jit it would not have gone on as it did."""
         try:
             result = self._run_traced(call, values, captured)
         except Exception:
@@ -155,6 +156,10 @@ class Tracer:
                 raise
         if asked.needed or asked.needs_lists:
             raise _numbers.NumbersNeeded(asked.needed, asked.needs_lists)
+        if asked.refused:
+            refused = asked.refused[0]
+            refused.args = (f"{refused.args[0]}\n  (caught by the function, which would not meet it without jit)",)
+            raise refused
         return result
 
     def _run_traced(

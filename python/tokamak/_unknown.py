@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from . import _native, _random
-from ._errors import UserTypeError, Where, fail, unsupported, user_line
+from ._errors import Error, UserTypeError, Where, fail, listen, make, unsupported, user_line
 
 TRACED = "<traced "  # begins the text of values that are not known
 
@@ -29,6 +29,7 @@ class Asked:
     takes_lists: bool  # whether NumPy's functions take lists of Arrays
     needed: dict[str, Where | None] = field(default_factory=dict)
     needs_lists: bool = False
+    refused: list[Error] = field(default_factory=list)  # errors that the function would not meet without jit
 
 
 class _Tracing(threading.local):
@@ -49,6 +50,14 @@ def asking(asked: Asked) -> Iterator[None]:
     finally:
         _tracing.functions.pop()
 
+
+def _note(error: Error) -> None:
+    """Such an error ends the trace, even if the function catches it and goes on."""
+    if _tracing.functions:
+        _tracing.functions[-1].refused.append(error)
+
+
+listen(_note)
 
 _ELSEWHERE = "compute it outside the jitted function and pass it as a number, or as a static argument"
 _BRANCH = f"use np.where(condition, a, b), np.logical_and, np.logical_or and np.logical_not, or {_ELSEWHERE}"
@@ -85,10 +94,8 @@ def unknown(x: Any, what: str, remedy: str) -> NoReturn:
             remedy = remedy.replace(
                 _ELSEWHERE, f"pass {name}.item(): numbers that are needed are part of the program"
             )
-    fail(
-        UserTypeError,
-        f"{what} needs the elements of {whose}{x._type_text}, which are not known while the function is traced: {remedy}",
-    )
+    message = f"{what} needs the elements of {whose}{x._type_text}, which are not known while the function is traced: {remedy}"
+    raise make(UserTypeError, message, user_line(), ours=True) from None
 
 
 def need_numbers(x: Any) -> None:

@@ -230,3 +230,72 @@ def test_flags_are_computed_with():
     agrees(lambda x, flag: x + flag, X, True)
     agrees(lambda x, flag: (x * flag, flag)[0], X, False)
     assert tk.jit(lambda x, flag: flag)(X, True) is True
+
+
+# -- Errors that the function catches
+
+
+def test_errors_of_ours_are_not_caught():
+    def inverse(x):
+        try:
+            return np.linalg.inv(x)
+        except Exception:
+            return np.zeros_like(x)
+
+    def branch(x):
+        try:
+            return x + 1 if x[0, 0] > 0 else x
+        except TypeError:
+            return x * 0
+
+    def elements(x):
+        try:
+            return x * float(x.sum())
+        except (TypeError, ValueError):
+            return x * 0
+
+    def attribute(x):
+        return x * 2 if hasattr(x, "ctypes") else x * 0
+
+    for function in (inverse, branch, elements, attribute):
+        with pytest.raises(tk.Error, match="caught by the function"):
+            tk.jit(function)(np.eye(3) * 2)
+
+
+def test_errors_of_numpy_are_caught():
+    def f(x, y):
+        try:
+            return x + y
+        except ValueError:
+            return x.sum() + y.sum()
+
+    def index(x):
+        try:
+            return x[7]
+        except IndexError:
+            return x[-1]
+
+    def attribute(x):
+        return x.toarray() if hasattr(x, "toarray") else x + getattr(x, "offset", 1)
+
+    def cast(x):
+        try:
+            x = x.astype(int)
+            x += 0.5
+        except TypeError:
+            return x
+        return x * 0
+
+    agrees(f, X, np.ones(5))
+    for function in (index, attribute, cast):
+        agrees(function, X)
+
+
+def test_needed_numbers_that_are_caught_are_given():
+    def f(x, n):
+        try:
+            return x * float(n) if n > 2 else x
+        except TypeError:
+            return x * 0
+
+    agrees(f, X, 3)
