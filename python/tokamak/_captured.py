@@ -24,6 +24,7 @@ from collections import ChainMap, UserDict, UserList, deque
 from collections.abc import Callable, Iterable, Iterator
 from types import (
     BuiltinFunctionType,
+    CodeType,
     EllipsisType,
     FunctionType,
     MemberDescriptorType,
@@ -138,12 +139,20 @@ class Captured:
         self.generators: list[Any] = []  # of random numbers
         self.iterators: list[str] = []  # by name
         self.is_traced = False  # whether there are values that another trace is computing
+        self.memoised: frozenset[CodeType] = frozenset()  # of functions whose results are kept by functools.lru_cache
         self.asking_types: list[dict[str, Any]] = []  # the variables of modules whose functions name `type`
         self._owners: set[int] = set()  # of memory that is guarded
+        self._places: list[tuple[str, tuple[Any, ...]]] = []
+        self._arrays: dict[int, Any] = {}  # tokamak.Arrays that were there
+        self._met: set[int] = set()  # lists and dicts that were looked into
 
     def add(self, kind: str, place: tuple[Any, ...], name: str) -> None:
         if kind == "memory":
             self._owners.add(id(owner_of(place[0])))
+            if isinstance(place[0], _native.ArrayBase):
+                self._arrays[id(place[0])] = place[0]
+        elif kind in _LEFT_IN:
+            self._places.append((kind, place))
         getattr(self.guards, kind)(*place)
         self.names.append(name)
 
@@ -163,6 +172,26 @@ class Captured:
             if owner is not None and id(owner) not in self._owners:
                 self.add("memory", (owner,), f"an array of {owner.dtype}{list(owner.shape)}")
 
+    def as_numpy_would_leave(self) -> None:
+        """What np.zeros gave the function is an Array, so that it can be written to. Where it was left in a global, a cache, an
+        attribute, others expect an ndarray."""
+        self._met = set()
+        for kind, place in self._places:
+            _LEFT_IN[kind](self._left, *place)
+
+    def _left(self, value: Any) -> Any:
+        """An ndarray for an Array that was not there before, also inside of tuples, lists and dicts; else the value itself."""
+        kind = type(value)
+        if isinstance(value, _native.ArrayBase):
+            return value if value._traced or id(value) in self._arrays else np.array(value._view(False))
+        if kind is tuple:
+            made = tuple(map(self._left, value))
+            return value if all(a is b for a, b in zip(made, value, strict=True)) else made
+        if (kind is list or kind is dict) and id(value) not in self._met:
+            self._met.add(id(value))
+            _leave_in_contents(self._left, value)
+        return value
+
     def changed(self) -> str | None:
         """The name of something that is not what it was; None when everything is."""
         broken = self.guards.broken()
@@ -170,6 +199,50 @@ class Captured:
             return None
         attribute = self.guards.detail(broken)
         return self.names[broken] + (f".{attribute}" if attribute else "")
+
+
+def _may_hold_array(value: Any) -> bool:
+    return type(value) in (tuple, list, dict) or isinstance(value, _native.ArrayBase)
+
+
+def _leave_in_item(left: Callable[[Any], Any], owner: dict[Any, Any], key: Any) -> None:
+    if key in owner and _may_hold_array(owner[key]) and (made := left(owner[key])) is not owner[key]:
+        owner[key] = made
+
+
+def _leave_in_cell(left: Callable[[Any], Any], cell: Any) -> None:
+    try:
+        held = cell.cell_contents
+    except ValueError:  # not filled
+        return
+    if _may_hold_array(held) and (made := left(held)) is not held:
+        cell.cell_contents = made
+
+
+def _leave_in_contents(left: Callable[[Any], Any], container: Any) -> None:
+    keys = list(container) if isinstance(container, dict) else range(len(container)) if type(container) is list else ()
+    for key in keys:
+        held = container[key]
+        if _may_hold_array(held) and (made := left(held)) is not held:
+            container[key] = made
+
+
+def _leave_in_slot(left: Callable[[Any], Any], instance: Any, member: Any) -> None:
+    try:
+        held = member.__get__(instance)
+    except AttributeError:  # not set
+        return
+    if _may_hold_array(held) and (made := left(held)) is not held:
+        member.__set__(instance, made)
+
+
+#: Guards of places in which something may be left, and what puts another value there
+_LEFT_IN: dict[str, Callable[..., None]] = {
+    "item": _leave_in_item,
+    "cell": _leave_in_cell,
+    "contents": _leave_in_contents,
+    "slot": _leave_in_slot,
+}
 
 
 def owner_of(array: Any) -> Any:
@@ -205,6 +278,7 @@ class _Walk:
         self.iterators: list[str] = []
         self.is_traced = False
         self.asking_types: dict[int, dict[str, Any]] = {}
+        self.memoised: set[CodeType] = set()
 
     def finish(self) -> Captured:
         captured = Captured()
@@ -215,6 +289,7 @@ class _Walk:
         captured.generators = self.generators
         captured.iterators = self.iterators
         captured.is_traced = self.is_traced
+        captured.memoised = frozenset(self.memoised)
         captured.asking_types = list(self.asking_types.values())
         return captured
 
@@ -405,6 +480,13 @@ def _visit_wrapper(attribute: str) -> Callable[[_Walk, Any, str], None]:
     return lambda walk, value, name: walk.visit(getattr(value, attribute), name)
 
 
+def _visit_memoised(walk: _Walk, value: Any, name: str) -> None:
+    code = getattr(value.__wrapped__, "__code__", None)
+    if isinstance(code, CodeType):
+        walk.memoised.add(code)
+    walk.visit(value.__wrapped__, name)
+
+
 _KINDS: dict[type, Callable[[_Walk, Any, str], None]] = {
     FunctionType: _Walk.visit_function,
     MethodType: _visit_method,
@@ -418,7 +500,8 @@ _KINDS: dict[type, Callable[[_Walk, Any, str], None]] = {
     property: _visit_wrapper("fget"),
     functools.cached_property: _visit_wrapper("func"),
     functools.partialmethod: _visit_wrapper("func"),
-    type(functools.lru_cache(id)): _visit_wrapper("__wrapped__"),
+    type(functools.lru_cache(id)): _visit_memoised,
     _native.JitCallable: _visit_wrapper("__wrapped__"),
+    _native.BoundJit: _visit_method,
     np.vectorize: _visit_wrapper("pyfunc"),
 }

@@ -38,6 +38,11 @@ class JitCallable:
     def __init__(self, core: Any, table: CallTable, forms: Forms, static_mask: int, /) -> None: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
+class BoundJit:
+    __self__: Any
+    __func__: JitCallable
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
 class Graph: ...
 
 class Trace:
@@ -69,7 +74,12 @@ class Guards:
 class Forms:
     def __init__(self, capacity: int, changed: type, container: type) -> None: ...
     def add(
-        self, positional: list[Any], names: list[str], named: list[tuple[int, Any]], table: CallTable
+        self,
+        positional: list[Any],
+        names: list[str],
+        named: list[tuple[int, Any]],
+        table: CallTable,
+        distinct: bool,
     ) -> None: ...
     def leaves_of(
         self, table: CallTable, args: tuple[Any, ...], kwargs: dict[str, Any]

@@ -139,6 +139,8 @@ class Tracer:
             graph, orders = trace.finish(plan.arrays + elements, strides)
         finally:
             trace.abandon()
+            if not _native.is_tracing():
+                captured.as_numpy_would_leave()
         del returned, watch, values, given, asked  # what only they hold cannot change
         if not self._is_ours:
             captured.add_owners(trace.captured())
@@ -167,16 +169,18 @@ class Tracer:
     ) -> tuple[Any, _results.Watch]:
         leaves = iter(values)
         statics = dict(call.statics)
-        args = [
-            statics[i] if part == _arguments.STATIC_PART else _tree.unflatten(part, leaves)
-            for i, part in enumerate(call.structure[0][1:])
-        ]
-        kwargs = _tree.unflatten(call.structure[1], leaves)
+        _, names, *named = call.structure[1]
+        with _tree.together():
+            args = [
+                statics[i] if part == _arguments.STATIC_PART else _tree.unflatten(part, leaves)
+                for i, part in enumerate(call.structure[0][1:])
+            ]
+            kwargs = {name: _tree.unflatten(part, leaves) for name, part in zip(names, named, strict=True)}
         watch = _results.Watch(call.structure, args, kwargs)
         kwargs.update({name: value for name, value in call.statics if isinstance(name, str)})
         drawn = _random.states(captured.generators)
         try:
-            with while_tracing.recording(self._takes_lists), replacing_type(captured.asking_types):
+            with while_tracing.recording(self._takes_lists, captured.memoised), replacing_type(captured.asking_types):
                 returned = self._function(*args, **kwargs)
         except ValueError as error:
             if isinstance(error.__cause__, Error):  # NumPy hides it: y[0] = x says "setting an array element"

@@ -1,10 +1,16 @@
 """What traced values are to Python and to other packages: their class, their identity, errors that are caught."""
 
 import collections.abc
+import copy
 import functools
+import gc
+import inspect
 import numbers
+import pickle
 import subprocess
 import sys
+import types
+import weakref
 
 import numpy as np
 import pytest
@@ -299,3 +305,227 @@ def test_needed_numbers_that_are_caught_are_given():
             return x * 0
 
     agrees(f, X, 3)
+
+
+# -- One object that is reached by several paths
+
+
+class Box:
+    def __init__(self, **attributes):
+        self.__dict__.update(attributes)
+
+
+def same_changes(function, make):
+    """The jitted function changes its arguments as the function does, in the first call and in later ones."""
+    jitted = tk.jit(function)
+    for _ in range(3):
+        plain, ours = make(), make()
+        expected, got = function(*plain), jitted(*ours)
+        np.testing.assert_array_equal(got, expected)
+        for one, other in zip(arrays_in(ours), arrays_in(plain), strict=True):
+            np.testing.assert_array_equal(one, other)
+    return jitted
+
+
+def arrays_in(value, seen=None):
+    seen = set() if seen is None else seen
+    if isinstance(value, np.ndarray):
+        return [value]
+    if id(value) in seen:
+        return []
+    seen.add(id(value))
+    held = value.values() if isinstance(value, dict) else vars(value).values() if isinstance(value, Box) else value
+    return [found for one in held for found in arrays_in(one, seen)] if isinstance(value, (dict, Box, list, tuple)) else []
+
+
+def twice(make):
+    def both():
+        one = make()
+        return one, one
+
+    return both
+
+
+def test_a_dict_given_twice_is_one():
+    def f(a, b):
+        a["x"] = a["x"] + 1
+        b["x"] = b["x"] * 2
+        b["y"] = a["x"] + 5
+        return a["x"] + a["y"] if a is b else a["x"]
+
+    jitted = same_changes(f, twice(lambda: {"x": np.ones(3)}))
+    jitted({"x": np.ones(3)}, {"x": np.ones(3), "z": 1.0})
+    plain, ours = [({"x": np.ones(3)}, {"x": np.zeros(3)}) for _ in range(2)]
+    np.testing.assert_array_equal(jitted(*ours), f(*plain))
+    np.testing.assert_array_equal(ours[1]["x"], plain[1]["x"])
+    same_changes(f, twice(lambda: {"x": np.ones(3)}))
+
+
+def test_forms_tell_one_from_two():
+    def f(a, b):
+        a.append(a[0] + 1)
+        return b[-1] * (2 if a is b else 3)
+
+    jitted = tk.jit(f)
+    for _ in range(3):
+        one = [np.ones(2)]
+        np.testing.assert_array_equal(jitted(one, one), [4, 4])
+        assert len(one) == 2
+        first, second = [np.ones(2)], [np.ones(2) * 5]
+        np.testing.assert_array_equal(jitted(first, second), [15, 15])
+        assert len(first) == 2 and len(second) == 1
+
+
+def test_an_object_reached_by_two_paths_is_one():
+    def step(s):
+        s.solver.grid.u = s.solver.grid.u + 1
+        s.grid.u = s.grid.u * 2
+        return s.grid.u if s.solver.grid is s.grid else s.grid.u * 0
+
+    def make():
+        grid = Box(u=np.ones(3))
+        return (Box(grid=grid, solver=Box(grid=grid)),)
+
+    same_changes(step, make)
+
+
+def test_an_array_reached_by_two_paths_is_one():
+    def step(s):
+        s.u += 1
+        s.solver.u *= 2
+        return s.u + s.solver.u if s.u is s.solver.u else s.u * 0
+
+    def make():
+        u = np.ones(3)
+        return (Box(u=u, solver=Box(u=u)),)
+
+    same_changes(step, make)
+    jitted = tk.jit(step)
+    for _ in range(2):
+        (shared,) = make()
+        np.testing.assert_array_equal(jitted(shared), [8, 8, 8])
+        apart = Box(u=np.ones(3), solver=Box(u=np.ones(3)))
+        np.testing.assert_array_equal(jitted(apart), [0, 0, 0])
+        np.testing.assert_array_equal(apart.solver.u, [2, 2, 2])
+
+
+def test_an_array_given_twice_is_written_to():
+    def f(a, b):
+        a += 1
+        b *= 2
+        return a + b
+
+    jitted = same_changes(f, twice(lambda: np.arange(4.0)))
+    for _ in range(2):
+        a, b = np.ones(3), np.zeros(3)
+        np.testing.assert_array_equal(jitted(a, b), [2, 2, 2])
+        np.testing.assert_array_equal(jitted(a, a), [12, 12, 12][: len(a)])
+        np.testing.assert_array_equal(a, [6, 6, 6])
+    both = tk.array(np.ones(3))
+    np.testing.assert_array_equal(np.asarray(tk.jit(f)(both, both)), [8, 8, 8])
+    np.testing.assert_array_equal(np.asarray(both), [4, 4, 4])
+    assert len(tk.jit(f).explain(a, a).kernels) == 1
+
+
+def test_an_array_given_twice_to_a_function_that_reads_is_no_other_program():
+    jitted = tk.jit(lambda a, b: a + b)
+    a, b = np.ones(3), np.zeros(3)
+    for args in ((a, b), (a, a), (b, b)):
+        np.testing.assert_array_equal(jitted(*args), args[0] + args[1])
+    assert jitted.cache_info().misses == 1
+
+
+def test_views_of_one_array_are_still_refused():
+    def f(a, b):
+        a += 1
+        return a + b
+
+    x = np.ones(4)
+    with pytest.raises(ValueError, match="shares its memory"):
+        tk.jit(f)(x[:3], x[1:])
+
+
+def test_containers_that_hold_themselves():
+    def f(items):
+        return items[0] * (2 if items[1] is items else 3)
+
+    def named(held):
+        held["x"] = held["self"]["x"] + 1
+        return held["x"] * (2 if held["self"]["self"] is held else 3)
+
+    items = [np.ones(3)]
+    items.append(items)
+    for _ in range(2):
+        np.testing.assert_array_equal(tk.jit(f)(items), [2, 2, 2])
+    held = {"x": np.ones(3)}
+    held["self"] = held
+    jitted = tk.jit(named)
+    for i in range(2):
+        np.testing.assert_array_equal(jitted(held), [4 + 2 * i] * 3)
+
+
+def test_partials_and_keywords_share():
+    def f(work, *, parts, more):
+        parts["x"] = parts["x"] + 1
+        return work(1.0) + more["x"]
+
+    def make():
+        parts = {"x": np.ones(2)}
+        return functools.partial(lambda held, k: held["x"] * k, parts), parts
+
+    jitted = tk.jit(f)
+    for _ in range(3):
+        work, parts = make()
+        np.testing.assert_array_equal(jitted(work, parts=parts, more=parts), [4, 4])
+        np.testing.assert_array_equal(parts["x"], [2, 2])
+
+
+# -- Methods
+
+
+class Model:
+    def __init__(self, scale):
+        self.scale = scale
+
+    @tk.jit
+    def step(self, x):
+        """Scales."""
+        return x * self.scale
+
+
+def test_methods_are_bound():
+    model = Model(np.full(3, 2.0))
+    step = model.step
+    for _ in range(2):
+        np.testing.assert_array_equal(step(np.ones(3)), [2, 2, 2])
+        np.testing.assert_array_equal(step(x=np.ones(3)), [2, 2, 2])
+        np.testing.assert_array_equal(step(*[np.ones(3)]), [2, 2, 2])
+    assert len(step.explain(np.ones(3)).kernels) == 1
+    assert len(model.step.explain(x=0.1).kernels) == 1
+    assert step.cache_info().programs >= 1
+    assert step == model.step
+    assert hash(step) == hash(model.step)
+    assert step != Model(model.scale).step
+    assert step.__self__ is model
+    assert step.__func__ is Model.__dict__["step"]
+    assert step.__name__ == "step"
+    assert step.__doc__ == "Scales."
+    assert step.__module__ == __name__
+    assert "bound method Model.step" in repr(step)
+    assert isinstance(step, types.MethodType)
+    assert list(inspect.signature(step).parameters) == ["x"]
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(step))(np.ones(3)), [2, 2, 2])
+    np.testing.assert_array_equal(copy.deepcopy(step)(np.ones(3)), [2, 2, 2])
+    assert weakref.ref(step)() is step
+    with pytest.raises(AttributeError):
+        step.nothing  # noqa: B018
+
+
+def test_methods_as_arguments_and_captured():
+    model = Model(np.full(3, 2.0))
+    agrees(lambda x, f: f(x) + 1, np.ones(3), model.step)
+    jitted = tk.jit(lambda x: model.step(x) + 1)
+    np.testing.assert_array_equal(jitted(np.ones(3)), [3, 3, 3])
+    model.scale = np.full(3, 4.0)
+    np.testing.assert_array_equal(jitted(np.ones(3)), [5, 5, 5])
+    gc.collect()

@@ -230,10 +230,29 @@ def _replacement(one: Replaced, original: Any) -> Any:
         wanted = {key: value for key, value in kwargs.items() if key != "like"}
         if not (is_array(kwargs.get("like")) or one.is_ours(*args, **wanted)):
             return original(*args, **kwargs)
-        is_users = one.by_anyone or _is_called_by(sys._getframe(1), one.name)
+        caller = sys._getframe(1)
+        is_users = one.by_anyone or (_is_called_by(caller, one.name) and not _is_memoised(caller))
         return make(*args, **wanted) if is_users else original(*args, **kwargs)
 
     return replaced
+
+
+class _Memoised(threading.local):
+    """The code of functions whose results functools.lru_cache keeps. They are given no traced values, which cannot be hashed; what they
+    make is kept for callers outside of the traced function, too."""
+
+    codes: frozenset[CodeType] = frozenset()
+
+
+_memoised = _Memoised()
+
+
+def _is_memoised(frame: Any) -> bool:
+    while _memoised.codes and frame is not None:
+        if frame.f_code in _memoised.codes:
+            return True
+        frame = frame.f_back
+    return False
 
 
 _made: dict[Any, Any] = {}
@@ -246,16 +265,18 @@ def _replacement_of(one: Replaced, original: Any) -> Any:
 
 
 @contextmanager
-def recording(of_lists: bool = False) -> Iterator[None]:
+def recording(of_lists: bool = False, memoised: frozenset[CodeType] = frozenset()) -> Iterator[None]:
     """Inside, arrays that the traced function makes are Arrays, to which traced values can be written; and, if that is asked for, all
     functions take lists of Arrays."""
     parts = [_always, _for_lists] if of_lists else [_always]
     with _lock:
         for part in parts:
             part.start()
+    before, _memoised.codes = _memoised.codes, _memoised.codes | memoised
     try:
         yield
     finally:
+        _memoised.codes = before
         with _lock:
             for part in parts:
                 part.stop()
