@@ -62,6 +62,11 @@ PyObject* get_attribute(PyObject* object, PyObject* name) {
                             PyUnicode_CompareWithASCIIString(name, "__module__") == 0;
   if (!is_functions && _PyType_Lookup(Py_TYPE(object), name) != nullptr)
     return PyObject_GenericGetAttr(object, name);
+  if (PyUnicode_CompareWithASCIIString(name, "__copy__") == 0 ||
+      PyUnicode_CompareWithASCIIString(name, "__deepcopy__") == 0) {  // a copy is bound, too: see reduce
+    PyErr_SetObject(PyExc_AttributeError, name);
+    return nullptr;
+  }
   PyObject* found = PyObject_GetAttr(self_of(object)->function, name);
   if (found == nullptr || PyUnicode_CompareWithASCIIString(name, "explain") != 0) return found;
   PyObject* bound = PyMethod_New(found, self_of(object)->instance);

@@ -153,8 +153,10 @@ class Tracer:
         are errors raised that it has met only because it is traced: without jit it would not have gone on as it did."""
         try:
             result = self._run_traced(call, values, captured)
-        except Exception:
+        except Exception as error:
             if not asked.needed and not asked.needs_lists:
+                if asked.refused and not isinstance(error, Error):
+                    raise asked.refused[0] from error  # made something else of it
                 raise
         if asked.needed or asked.needs_lists:
             raise _numbers.NumbersNeeded(asked.needed, asked.needs_lists)

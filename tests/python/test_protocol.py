@@ -34,15 +34,14 @@ def test_compiled_code_that_goes_on_after_an_error_does_not_end_the_process():
     pytest.importorskip("scipy.signal")
     program = """
 import numpy as np, tokamak as tk, scipy.signal
-for f in (lambda x: scipy.signal.lfilter([1.0], [1.0, -0.5], x), lambda x: scipy.signal.lfilter(x, [1.0], x)):
-    try:
-        tk.jit(f)(np.ones(4))
-    except tk.Error as error:
-        assert "lfilter" in str(error), error
-        print("clear")
+try:
+    tk.jit(lambda x: scipy.signal.lfilter([1.0], [1.0, -0.5], x))(np.ones(4))
+except tk.Error as error:
+    print(error)
 """
     done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=False)
-    assert done.stdout == "clear\nclear\n", done.stdout + done.stderr
+    assert "needs the elements of" in done.stdout, done.stdout + done.stderr
+    assert "lfilter" in done.stdout
 
 
 # -- Classes
@@ -529,3 +528,86 @@ def test_methods_as_arguments_and_captured():
     model.scale = np.full(3, 4.0)
     np.testing.assert_array_equal(jitted(np.ones(3)), [5, 5, 5])
     gc.collect()
+
+
+# -- What a trace leaves behind
+
+TABLES = {}
+WINDOW = None
+
+
+@functools.lru_cache
+def window(n):
+    made = np.zeros(n)
+    made[: n // 2] = np.ones(n // 2)
+    return made + half(n)
+
+
+def half(n):
+    return np.full(n, 0.5)
+
+
+def test_memoised_functions_keep_ndarrays():
+    agrees_after_trace = tk.jit(lambda x: x * window(4))
+    np.testing.assert_array_equal(agrees_after_trace(np.ones(4)), [1.5, 1.5, 0.5, 0.5])
+    assert type(window(4)) is np.ndarray
+    np.fft.rfft(window(4))
+
+
+def test_caches_keep_ndarrays():
+    def f(x):
+        global WINDOW
+        n = x.shape[0]
+        if n not in TABLES:
+            TABLES[n] = np.zeros(n) + 2
+            TABLES["pair"] = (np.ones(n), [np.zeros(n)])
+        if WINDOW is None:
+            WINDOW = np.ones(n)
+        return x * TABLES[n] + WINDOW
+
+    jitted = tk.jit(f)
+    for _ in range(2):
+        np.testing.assert_array_equal(jitted(np.ones(3)), [3, 3, 3])
+    assert type(TABLES[3]) is np.ndarray
+    assert type(WINDOW) is np.ndarray
+    assert type(TABLES["pair"][0]) is type(TABLES["pair"][1][0]) is np.ndarray
+    np.fft.rfft(TABLES[3])
+
+
+def test_attributes_and_closures_keep_ndarrays():
+    class Lazy:
+        @functools.cached_property
+        def table(self):
+            return np.zeros(3) + 1
+
+    lazy, held = Lazy(), None
+
+    def f(x):
+        nonlocal held
+        if held is None:
+            held = np.ones(3)
+        return x + lazy.table + held
+
+    np.testing.assert_array_equal(tk.jit(f)(np.ones(3)), [3, 3, 3])
+    assert type(lazy.table) is type(held) is np.ndarray
+
+
+KEPT = tk.array([1.0, 2.0])
+KEPT_BY_NAME = {"a": KEPT}
+
+
+def test_arrays_that_were_there_stay():
+    tk.jit(lambda x: x + KEPT + KEPT_BY_NAME["a"])(np.ones(2))
+    assert type(KEPT) is tk.Array
+    assert KEPT_BY_NAME["a"] is KEPT
+
+
+def test_arrays_work_in_functions_of_numpy_that_are_not_compiled():
+    x = np.array([1.0, 2.0, 4.0])
+    ours = tk.array(x)
+    np.testing.assert_array_equal(np.fft.rfft(ours), np.fft.rfft(x))
+    np.testing.assert_array_equal(np.linalg.inv(tk.array(np.eye(2) * 2)), np.eye(2) / 2)
+    np.testing.assert_array_equal(np.spacing(ours), np.spacing(x))
+    np.testing.assert_array_equal(ours.nonzero(), x.nonzero())
+    assert ours.flags.c_contiguous
+    assert not hasattr(ours, "toarray")
