@@ -214,6 +214,12 @@ def is_dense(shape: Sequence[int], strides: Sequence[int]) -> bool:
     return all(n == 1 or got == want for n, got, want in zip(shape, strides, wanted, strict=True))
 
 
+def become(x: Array, view: Array) -> None:
+    """Makes x what a view of it is."""
+    x._become(view)
+    x._place = view._place
+
+
 def is_shared(x: Array) -> bool:
     """Whether it is known to have memory: an argument, a view, or what has views or was written to."""
     return hasattr(x, "_place")

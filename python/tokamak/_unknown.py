@@ -88,7 +88,7 @@ _STATEMENTS = [
 def unknown(x: Any, what: str, remedy: str) -> NoReturn:
     need_numbers(x)
     whose = ""
-    if name := _argument_name(x):
+    if name := argument_name(x):
         whose = f"the argument {name}, "
         if x.size == 1:
             remedy = remedy.replace(
@@ -164,7 +164,7 @@ def _called_function() -> str:
     return called_name(frame.f_code, frame.f_lasti) or ("" if is_ours else inside.f_code.co_name)
 
 
-def _argument_name(x: Any) -> str:
+def argument_name(x: Any) -> str:
     named = [
         name
         for asked in reversed(_tracing.functions)

@@ -611,3 +611,103 @@ def test_arrays_work_in_functions_of_numpy_that_are_not_compiled():
     np.testing.assert_array_equal(ours.nonzero(), x.nonzero())
     assert ours.flags.c_contiguous
     assert not hasattr(ours, "toarray")
+
+
+# -- Comparing with what is no number, setting shapes, floating-point errors, the log
+
+
+@pytest.mark.parametrize("other", [None, "a", b"a", {}, object(), np.sum])
+@pytest.mark.parametrize("x", [X, np.arange(3), np.array([True])])
+def test_comparing_with_what_is_no_number(x, other):
+    agrees(lambda x: x == other, x)
+    agrees(lambda x: x != other, x)
+    np.testing.assert_array_equal(np.asarray(tk.array(x) == other), x == other)
+    with pytest.raises(TypeError):
+        tk.jit(lambda x: x < other)(x)
+
+
+def test_numbers_are_not_none():
+    agrees(lambda x, n: x + 1 if n == None else x - 1, X, 2.0)  # noqa: E711
+
+
+def test_setting_shapes():
+    def f(x):
+        a = x * 2
+        rows = a[1:]
+        a.shape = (4, 3)
+        a[0] = 7
+        rows.shape = (-1,)
+        rows[0] = 5
+        a.shape = 12
+        return a, rows
+
+    for got, expected in zip(tk.jit(f)(X), f(X), strict=True):
+        np.testing.assert_array_equal(got, expected)
+
+    def view(x):
+        part = x[1:]
+        part.shape = 8
+        part[0] = -1
+        return part
+
+    ours, plain = X.copy(), X.copy()
+    np.testing.assert_array_equal(tk.jit(view)(ours), view(plain))
+    np.testing.assert_array_equal(ours, plain)
+
+
+def test_shapes_that_cannot_be_set():
+    def transposed(x):
+        a = (x * 2).T
+        a.shape = 12
+        return a
+
+    def too_small(x):
+        a = x * 2
+        a.shape = (5, 2)
+        return a
+
+    def argument(x):
+        x.shape = 12
+        return x
+
+    with pytest.raises(AttributeError, match="without a copy"):
+        tk.jit(transposed)(X)
+    with pytest.raises(ValueError, match="reshape"):
+        tk.jit(too_small)(X)
+    with pytest.raises(tk.Unsupported, match="shape of the argument x"):
+        tk.jit(argument)(X)
+
+
+def test_floating_point_errors_are_not_looked_for():
+    def ignoring(x):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return x / 0
+
+    def raising(x):
+        with np.errstate(all="raise"):
+            return x / 0
+
+    def setting(x):
+        np.seterr(divide="call")
+        return x / 0
+
+    agrees(ignoring, np.ones(3))
+    for function in (raising, setting):
+        with pytest.raises(tk.Unsupported, match="errstate"):
+            tk.jit(function)(X)
+
+
+def test_log_lines_come_once():
+    program = """
+import logging, numpy as np, tokamak as tk
+f = tk.jit(lambda x: x + 1)
+tk.set_logs("recompiles")
+f(np.ones(2))
+logging.basicConfig(format="theirs %(message)s")
+f(np.ones(3))
+"""
+    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)
+    lines = done.stderr.splitlines()
+    assert len(lines) == 2, done.stderr
+    assert lines[0].startswith("tokamak.recompiles")
+    assert lines[1].startswith("theirs")

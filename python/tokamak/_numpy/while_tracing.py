@@ -87,6 +87,17 @@ def _of_number(value: Any) -> bool:
     return is_array(value) and value.ndim == 0 and not _sharing.is_shared(value)
 
 
+def _of_raising(all: Any = None, *args: Any, **kwargs: Any) -> bool:
+    return any(one in ("raise", "call") for one in (all, *args, *kwargs.values()) if isinstance(one, str))
+
+
+def _refuse_raising(*args: Any, **kwargs: Any) -> None:
+    unsupported(
+        'np.errstate or np.seterr with "raise" or "call" inside a jitted function',
+        "compiled code does not look out for such errors; check results with np.isfinite",
+    )
+
+
 def _without_seed(seed: Any = None) -> bool:
     return seed is None
 
@@ -116,6 +127,8 @@ _REPLACED = [
     Replaced("numpy", "ascontiguousarray", _of_arrays),
     Replaced("numpy", "asfortranarray", _of_arrays),
     Replaced("numpy", "take", _at_computed_places),
+    Replaced("numpy", "errstate", _of_raising, _refuse_raising),
+    Replaced("numpy", "seterr", _of_raising, _refuse_raising),
     Replaced("numpy", "isscalar", _of_number, lambda _: True),
     Replaced("numpy.lib.stride_tricks", "as_strided", _of_arrays, _refuse_strides),
     Replaced("numpy", "nditer", _of_arrays, _refuse_nditer),
