@@ -75,7 +75,9 @@ class Arguments:
         distinct = (
             self.writes
             or bool(kwargs)
-            or any(type(value) not in _PLAIN and i not in self.static_positions for i, value in enumerate(args))
+            or any(
+                type(value) not in _PLAIN and i not in self.static_positions for i, value in enumerate(args)
+            )
         )
         with _tree.together(same_arrays=distinct):
             return self._take_together(args, kwargs, distinct)

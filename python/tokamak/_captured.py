@@ -139,7 +139,9 @@ class Captured:
         self.generators: list[Any] = []  # of random numbers
         self.iterators: list[str] = []  # by name
         self.is_traced = False  # whether there are values that another trace is computing
-        self.memoised: frozenset[CodeType] = frozenset()  # of functions whose results are kept by functools.lru_cache
+        self.memoised: frozenset[CodeType] = (
+            frozenset()
+        )  # of functions whose results are kept by functools.lru_cache
         self.asking_types: list[dict[str, Any]] = []  # the variables of modules whose functions name `type`
         self._owners: set[int] = set()  # of memory that is guarded
         self._places: list[tuple[str, tuple[Any, ...]]] = []
@@ -220,7 +222,13 @@ def _leave_in_cell(left: Callable[[Any], Any], cell: Any) -> None:
 
 
 def _leave_in_contents(left: Callable[[Any], Any], container: Any) -> None:
-    keys = list(container) if isinstance(container, dict) else range(len(container)) if type(container) is list else ()
+    keys = (
+        list(container)
+        if isinstance(container, dict)
+        else range(len(container))
+        if type(container) is list
+        else ()
+    )
     for key in keys:
         held = container[key]
         if _may_hold_array(held) and (made := left(held)) is not held:

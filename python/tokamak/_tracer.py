@@ -162,7 +162,9 @@ class Tracer:
             raise _numbers.NumbersNeeded(asked.needed, asked.needs_lists)
         if asked.refused:
             refused = asked.refused[0]
-            refused.args = (f"{refused.args[0]}\n  (caught by the function, which would not meet it without jit)",)
+            refused.args = (
+                f"{refused.args[0]}\n  (caught by the function, which would not meet it without jit)",
+            )
             raise refused
         return result
 
@@ -182,7 +184,10 @@ class Tracer:
         kwargs.update({name: value for name, value in call.statics if isinstance(name, str)})
         drawn = _random.states(captured.generators)
         try:
-            with while_tracing.recording(self._takes_lists, captured.memoised), replacing_type(captured.asking_types):
+            with (
+                while_tracing.recording(self._takes_lists, captured.memoised),
+                replacing_type(captured.asking_types),
+            ):
                 returned = self._function(*args, **kwargs)
         except ValueError as error:
             if isinstance(error.__cause__, Error):  # NumPy hides it: y[0] = x says "setting an array element"

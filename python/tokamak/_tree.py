@@ -202,7 +202,13 @@ def _flatten_other(value: Any, kind: type, leaves: list[Any]) -> Any:
         return ("value", Static(value) if kind is range else _static_slice(value))
     if kind in (OrderedDict, defaultdict):
         factory = Identity(getattr(value, "default_factory", None))
-        return _seen(value) or ("dicts", kind, factory, _keys_of(value), *[flatten(item, leaves) for item in value.values()])
+        return _seen(value) or (
+            "dicts",
+            kind,
+            factory,
+            _keys_of(value),
+            *[flatten(item, leaves) for item in value.values()],
+        )
     if kind is functools.partial:
         function = flatten(value.func, leaves)
         args = ("list", *[flatten(item, leaves) for item in value.args])

@@ -35,7 +35,7 @@ class _Meta(type):
         return hash(type)
 
     def __getitem__(cls, item: Any) -> Any:
-        return type[item]  # type: ignore[valid-type]
+        return type[item]
 
     def __repr__(cls) -> str:
         return repr(type)
@@ -48,7 +48,9 @@ class TypeOf(type, metaclass=_Meta):
 TypeOf.__name__ = TypeOf.__qualname__ = "type"
 
 _lock = threading.Lock()
-_replaced: dict[int, tuple[dict[str, Any], int]] = {}  # by id: the variables of a module, and how many traces use them
+_replaced: dict[
+    int, tuple[dict[str, Any], int]
+] = {}  # by id: the variables of a module, and how many traces use them
 
 
 @contextmanager

@@ -62,7 +62,19 @@ def kind_of(x):
 
 
 @pytest.mark.parametrize(
-    "value", [X, np.arange(3), np.array(2.0), np.float32(2), np.float64(2), np.int8(2), np.uint64(3), np.bool_(True), 2, 2.5]
+    "value",
+    [
+        X,
+        np.arange(3),
+        np.array(2.0),
+        np.float32(2),
+        np.float64(2),
+        np.int8(2),
+        np.uint64(3),
+        np.bool_(True),
+        2,
+        2.5,
+    ],
 )
 def test_isinstance(value):
     agrees(kind_of, value)
@@ -70,7 +82,19 @@ def test_isinstance(value):
 
 def test_isinstance_of_what_is_computed():
     def f(x):
-        return [kind_of(one) for one in (x + 1, x.sum(), x[0, 0], x[0], x.argmax(), (x > 1).any(), np.zeros(3), np.dot(x[0], x[1]))]
+        return [
+            kind_of(one)
+            for one in (
+                x + 1,
+                x.sum(),
+                x[0, 0],
+                x[0],
+                x.argmax(),
+                (x > 1).any(),
+                np.zeros(3),
+                np.dot(x[0], x[1]),
+            )
+        ]
 
     for got, expected in zip(tk.jit(f)(X), f(X), strict=True):
         np.testing.assert_array_equal(got, expected)
@@ -78,7 +102,11 @@ def test_isinstance_of_what_is_computed():
 
 def test_number_classes():
     def f(k, n):
-        is_float = isinstance(k, (float, np.floating)) and isinstance(k, numbers.Real) and not isinstance(k, numbers.Integral)
+        is_float = (
+            isinstance(k, (float, np.floating))
+            and isinstance(k, numbers.Real)
+            and not isinstance(k, numbers.Integral)
+        )
         is_integer = isinstance(n, numbers.Integral) and not isinstance(n, int)
         return k + n if is_float and is_integer else k * 0
 
@@ -333,8 +361,18 @@ def arrays_in(value, seen=None):
     if id(value) in seen:
         return []
     seen.add(id(value))
-    held = value.values() if isinstance(value, dict) else vars(value).values() if isinstance(value, Box) else value
-    return [found for one in held for found in arrays_in(one, seen)] if isinstance(value, (dict, Box, list, tuple)) else []
+    held = (
+        value.values()
+        if isinstance(value, dict)
+        else vars(value).values()
+        if isinstance(value, Box)
+        else value
+    )
+    return (
+        [found for one in held for found in arrays_in(one, seen)]
+        if isinstance(value, (dict, Box, list, tuple))
+        else []
+    )
 
 
 def twice(make):
