@@ -32,6 +32,9 @@ bool is_number(PyObject* object) {
   return PyFloat_CheckExact(object) || PyLong_CheckExact(object) || PyBool_Check(object);
 }
 
+/// Not a number, of which there may be one object for all that are equal.
+bool is_array(const Leaf& leaf) { return leaf.weak == Weak::none && !leaf.scalar; }
+
 }  // namespace
 
 // -- What is found
@@ -66,15 +69,23 @@ bool Found::enter(PyObject* container) {
 }
 
 bool Found::are_leaves_distinct() const {
-  PyObject* few_arrays[kFewLeaves];
-  std::vector<PyObject*> many_arrays(count > kFewLeaves ? count : 0);
-  PyObject** arrays = count > kFewLeaves ? many_arrays.data() : few_arrays;
-  size_t array_count = 0;
-  for (size_t i = 0; i < count; ++i) {
-    if (leaves[i].weak == Weak::none && !leaves[i].scalar) arrays[array_count++] = leaves[i].object;
+  if (count > kFewLeaves) return are_many_leaves_distinct();
+  for (size_t i = 1; i < count; ++i) {
+    for (size_t k = 0; k < i; ++k) {
+      if (leaves[i].object == leaves[k].object && is_array(leaves[i])) return false;
+    }
   }
-  std::sort(arrays, arrays + array_count);
-  return std::adjacent_find(arrays, arrays + array_count) == arrays + array_count;
+  return true;
+}
+
+bool Found::are_many_leaves_distinct() const {
+  std::vector<PyObject*> arrays;
+  arrays.reserve(count);
+  for (size_t i = 0; i < count; ++i) {
+    if (is_array(leaves[i])) arrays.push_back(leaves[i].object);
+  }
+  std::ranges::sort(arrays);
+  return std::ranges::adjacent_find(arrays) == arrays.end();
 }
 
 bool Found::is_open(PyObject* instance) const {

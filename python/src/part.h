@@ -22,6 +22,7 @@ struct Found {
   bool enter(PyObject* container);  ///< notes it; false when the call has led to it before
   PyObject* met(size_t i) const { return i < kFewLeaves ? few_met[i] : more_met[i - kFewLeaves]; }
   bool are_leaves_distinct() const;  ///< whether no array is there twice
+  bool are_many_leaves_distinct() const;
 
   static constexpr size_t kFewLeaves = 24;
   static constexpr size_t kMostOpen = 64;
