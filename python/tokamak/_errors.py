@@ -33,6 +33,7 @@ class Error(Exception):
     """Base of everything Tokamak raises."""
 
     where: Where | None = None
+    ours: bool = False  # whether the same code would not raise it without jit
 
 
 class UserError(Error):
@@ -91,7 +92,8 @@ def make(kind: type[Error], message: str, where: Where | None, ours: bool = Fals
         message += f"\n  at {file}:{line}" + (f", in {function}" if function else "")
     error = kind(message)
     error.where = where
-    if ours or issubclass(kind, (Unsupported, InternalError)):
+    error.ours = ours or issubclass(kind, (Unsupported, InternalError))
+    if error.ours:
         for listener in _listeners:
             listener(error)
     return error

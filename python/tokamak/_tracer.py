@@ -66,6 +66,14 @@ class Tracer:
     def trace(self, call: Call, names: list[str]) -> Traced:
         """Traces the function with the numbers that it is known to need. Raises NumbersNeeded when there are more."""
         try:
+            return self._trace_or_find(call, names)
+        except Error as error:
+            if error.ours:
+                _unknown.note(error)  # a function that is traced around this one may catch it
+            raise
+
+    def _trace_or_find(self, call: Call, names: list[str]) -> Traced:
+        try:
             return self._trace_settled(call, names, self.numbers.known(names, call.leaves))
         except _numbers.NumbersNeeded:
             raise

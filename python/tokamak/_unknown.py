@@ -51,13 +51,13 @@ def asking(asked: Asked) -> Iterator[None]:
         _tracing.functions.pop()
 
 
-def _note(error: Error) -> None:
+def note(error: Error) -> None:
     """Such an error ends the trace, even if the function catches it and goes on."""
     if _tracing.functions:
         _tracing.functions[-1].refused.append(error)
 
 
-listen(_note)
+listen(note)
 
 _ELSEWHERE = "compute it outside the jitted function and pass it as a number, or as a static argument"
 _BRANCH = f"use np.where(condition, a, b), np.logical_and, np.logical_or and np.logical_not, or {_ELSEWHERE}"

@@ -15,6 +15,8 @@ import weakref
 import numpy as np
 import pytest
 import tokamak as tk
+from hypothesis import given
+from hypothesis import strategies as st
 
 X = np.arange(12.0).reshape(3, 4)
 
@@ -749,3 +751,87 @@ f(np.ones(3))
     assert len(lines) == 2, done.stderr
     assert lines[0].startswith("tokamak.recompiles")
     assert lines[1].startswith("theirs")
+
+
+def test_errors_of_functions_inside_are_not_caught():
+    inner = tk.jit(lambda y: np.linalg.inv(y))
+
+    def f(x):
+        try:
+            return x + inner(np.eye(3))
+        except Exception:
+            return x * 0
+
+    with pytest.raises(tk.Unsupported, match="inv"):
+        tk.jit(f)(np.eye(3))
+
+
+# -- Random arguments with parts that are the same object
+
+
+@st.composite
+def shared_arguments(draw):
+    """What makes arguments: arrays, and containers of what was made before them, some of it several times."""
+    arrays = draw(st.integers(1, 3))
+    containers = draw(
+        st.lists(
+            st.tuples(
+                st.sampled_from(["list", "dict", "box", "tuple"]),
+                st.lists(st.integers(0, 20), min_size=1, max_size=3),
+            ),
+            min_size=1,
+            max_size=4,
+        )
+    )
+    given = draw(st.lists(st.integers(0, 20), min_size=1, max_size=3))
+
+    def make():
+        made = [np.arange(3.0) + i for i in range(arrays)]
+        for kind, parts in containers:
+            held = [made[i % len(made)] for i in parts]
+            named = {f"k{i}": one for i, one in enumerate(held)}
+            made.append({"list": held, "dict": named, "box": Box(**named), "tuple": tuple(held)}[kind])
+        return tuple(made[-1 - i % len(made)] for i in given)
+
+    return make
+
+
+def change_everything(*args, in_place):
+    """Changes what is reached, once for each path to it, and gives a sum that depends on the order."""
+    total = 0.0
+    for arg in args:
+        total = total * 2 + change(arg, in_place, 4)
+    return total
+
+
+def change(value, in_place, depth):
+    if isinstance(value, np.ndarray):
+        if in_place:
+            value += 1
+        return value.sum()
+    if depth == 0 or not isinstance(value, (Box, dict, list, tuple)):
+        return 0.0 if depth == 0 else value
+    items = vars(value) if isinstance(value, Box) else value
+    keys = list(items) if isinstance(items, dict) else range(len(items))
+    total = 0.0
+    for key in keys:
+        total = total * 3 + change(items[key], in_place, depth - 1)
+        if isinstance(items[key], np.ndarray) and not in_place and not isinstance(value, tuple):
+            if isinstance(value, Box):
+                setattr(value, key, items[key] * 2 + 1)
+            else:
+                items[key] = items[key] * 2 + 1
+    if isinstance(value, list):
+        value.append(total)
+    return total
+
+
+@given(shared_arguments(), shared_arguments(), st.booleans())
+def test_random_arguments_with_shared_parts(make, other, in_place):
+    jitted = tk.jit(functools.partial(change_everything, in_place=in_place))
+    for maker in (make, other, make, other, make):
+        ours, plain = maker(), maker()
+        expected, got = change_everything(*plain, in_place=in_place), jitted(*ours)
+        np.testing.assert_allclose(got, expected)
+        for one, theirs in zip(arrays_in(ours), arrays_in(plain), strict=True):
+            np.testing.assert_array_equal(one, theirs)
