@@ -137,7 +137,8 @@ class Tracer:
             numbers = frozenset(
                 i for i, leaf in enumerate(call.leaves) if given[i] is values[i] and _numbers.is_number(leaf)
             )
-            asked = _unknown.Asked(trace, values, names, numbers, self._takes_lists)
+            package = (self._home or "").partition(".")[0] or None
+            asked = _unknown.Asked(trace, values, names, numbers, self._takes_lists, package)
             with _unknown.asking(asked):
                 returned, watch = self._run_asked(call, given, captured, asked)
             plan = _results.plan(returned, watch, values)
@@ -163,13 +164,14 @@ class Tracer:
             result = self._run_traced(call, values, captured)
         except Exception as error:
             if not asked.needed and not asked.needs_lists:
-                if asked.refused and not isinstance(error, Error):
-                    raise asked.refused[0] from error  # made something else of it
+                refused = None if isinstance(error, Error) else _unknown.hidden(asked)
+                if refused is not None:
+                    raise refused from error
                 raise
         if asked.needed or asked.needs_lists:
             raise _numbers.NumbersNeeded(asked.needed, asked.needs_lists)
-        if asked.refused:
-            refused = asked.refused[0]
+        refused = _unknown.caught_by_user(asked)
+        if refused is not None:
             refused.args = (
                 f"{refused.args[0]}\n  (caught by the function, which would not meet it without jit)",
             )

@@ -360,9 +360,10 @@ def arrays_in(value, seen=None):
     seen = set() if seen is None else seen
     if isinstance(value, np.ndarray):
         return [value]
-    if id(value) in seen:
-        return []
-    seen.add(id(value))
+    if not isinstance(value, tuple):
+        if id(value) in seen:
+            return []
+        seen.add(id(value))
     held = (
         value.values()
         if isinstance(value, dict)
@@ -835,3 +836,27 @@ def test_random_arguments_with_shared_parts(make, other, in_place):
         np.testing.assert_allclose(got, expected)
         for one, theirs in zip(arrays_in(ours), arrays_in(plain), strict=True):
             np.testing.assert_array_equal(one, theirs)
+
+
+def test_libraries_may_catch_errors_of_ours():
+    stats = pytest.importorskip("scipy.stats")
+    linalg = pytest.importorskip("scipy.linalg")
+    np.testing.assert_allclose(tk.jit(lambda x: stats.zscore(x))(X), stats.zscore(X))
+
+    def f(x):
+        try:
+            return linalg.solve(x, x[0])
+        except Exception:
+            return x * 0
+
+    with pytest.raises(tk.Error, match="caught by the function"):
+        tk.jit(f)(np.eye(3))
+
+    def own(x):
+        try:
+            return np.linalg.inv(x)
+        except Exception as error:
+            raise KeyError("own") from error
+
+    with pytest.raises(KeyError, match="own"):
+        tk.jit(own)(np.eye(3))
