@@ -58,7 +58,8 @@ def _is_operand(x: Array, value: Any, ufunc: np.ufunc) -> bool:
 
 def _is_no_number(value: Any) -> bool:
     """What no element of an array is equal to: None, text, objects that are equal only to themselves."""
-    return value is None or isinstance(value, (str, bytes, dict, set)) or type(value).__eq__ is object.__eq__
+    kind: Any = type(value)
+    return value is None or isinstance(value, (str, bytes, dict, set)) or kind.__eq__ is object.__eq__
 
 
 def _is_count(x: Array) -> bool:
