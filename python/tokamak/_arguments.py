@@ -41,6 +41,9 @@ class Arguments:
     ) -> None:
         self.name = name
         self.is_method = False
+        self.donates = (
+            False  # whether results may take over the memory of arguments: then none may be there twice
+        )
         self.writes = False  # whether the function writes to arrays among its arguments
         self.takes_text = True  # whether text is part of the program without being declared so
         self._numbers: frozenset[str] = (
@@ -72,7 +75,7 @@ class Arguments:
     def _take_apart(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         """An array that is met twice is one argument, unless the arguments are arrays and numbers alone, of which the function only
         reads: then it does not matter, and calls need not look."""
-        distinct = (
+        distinct = not self.donates and (
             self.writes
             or bool(kwargs)
             or any(

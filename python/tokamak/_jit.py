@@ -69,6 +69,7 @@ class JitCore:
         self.arguments = _arguments.Arguments(
             function, self.name, options.static_argnums, options.static_argnames
         )
+        self.arguments.donates = bool(options.donate_argnums)
         self.forms = _forms.Forms(options.max_programs)
         home = _home_of(function)
         self._tables: dict[Any, Any] = {}
@@ -228,6 +229,11 @@ class JitCore:
         donated = self.arguments.donated_leaves(call, set(self.options.donate_argnums))
         traced = self._tracer.trace(call, names)
         if traced.written and not call.distinct and _has_one_twice(call.leaves):
+            if self.arguments.donates:
+                fail(
+                    UserValueError,
+                    f"{self.name}: it writes to an array that is given twice, beside one that is donated; pass a copy of one of them",
+                )
             raise _WritesToOneOfTwo
         self._misses += 1
         self._tell_why(call, leaf_key, names, traced)

@@ -860,3 +860,19 @@ def test_libraries_may_catch_errors_of_ours():
 
     with pytest.raises(KeyError, match="own"):
         tk.jit(own)(np.eye(3))
+
+
+def test_donated_arrays_are_given_once():
+    x = np.ones(3)
+    read = tk.jit(lambda a, b: a["x"] + b["x"], donate_argnums=0)
+    np.testing.assert_array_equal(read({"x": np.ones(3)}, {"x": x}), [2, 2, 2])
+    with pytest.raises(ValueError, match="shares its memory"):
+        read({"x": x}, {"x": x})
+
+    def write(a, b, c):
+        b += 1
+        return a + c
+
+    with pytest.raises(ValueError, match="given twice"):
+        tk.jit(write, donate_argnums=0)(np.ones(3), x, x)
+    np.testing.assert_array_equal(x, [1, 1, 1])
