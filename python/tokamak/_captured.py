@@ -39,7 +39,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _native
+from . import _left_behind, _native
 from ._code_names import Names, names_in
 from ._errors import UserError, fail
 from ._type_of import TypeOf
@@ -146,14 +146,13 @@ class Captured:
         self._owners: set[int] = set()  # of memory that is guarded
         self._places: list[tuple[str, tuple[Any, ...]]] = []
         self._arrays: dict[int, Any] = {}  # tokamak.Arrays that were there
-        self._met: set[int] = set()  # lists and dicts that were looked into
 
     def add(self, kind: str, place: tuple[Any, ...], name: str) -> None:
         if kind == "memory":
             self._owners.add(id(owner_of(place[0])))
             if isinstance(place[0], _native.ArrayBase):
                 self._arrays[id(place[0])] = place[0]
-        elif kind in _LEFT_IN:
+        elif kind in _left_behind.PLACES:
             self._places.append((kind, place))
         getattr(self.guards, kind)(*place)
         self.names.append(name)
@@ -175,24 +174,8 @@ class Captured:
                 self.add("memory", (owner,), f"an array of {owner.dtype}{list(owner.shape)}")
 
     def as_numpy_would_leave(self) -> None:
-        """What np.zeros gave the function is an Array, so that it can be written to. Where it was left in a global, a cache, an
-        attribute, others expect an ndarray."""
-        self._met = set()
-        for kind, place in self._places:
-            _LEFT_IN[kind](self._left, *place)
-
-    def _left(self, value: Any) -> Any:
-        """An ndarray for an Array that was not there before, also inside of tuples, lists and dicts; else the value itself."""
-        kind = type(value)
-        if isinstance(value, _native.ArrayBase):
-            return value if value._traced or id(value) in self._arrays else np.array(value._view(False))
-        if kind is tuple:
-            made = tuple(map(self._left, value))
-            return value if all(a is b for a, b in zip(made, value, strict=True)) else made
-        if (kind is list or kind is dict) and id(value) not in self._met:
-            self._met.add(id(value))
-            _leave_in_contents(self._left, value)
-        return value
+        """Puts ndarrays where the function has left Arrays."""
+        _left_behind.convert(self._places, self._arrays)
 
     def changed(self) -> str | None:
         """The name of something that is not what it was; None when everything is."""
@@ -201,56 +184,6 @@ class Captured:
             return None
         attribute = self.guards.detail(broken)
         return self.names[broken] + (f".{attribute}" if attribute else "")
-
-
-def _may_hold_array(value: Any) -> bool:
-    return type(value) in (tuple, list, dict) or isinstance(value, _native.ArrayBase)
-
-
-def _leave_in_item(left: Callable[[Any], Any], owner: dict[Any, Any], key: Any) -> None:
-    if key in owner and _may_hold_array(owner[key]) and (made := left(owner[key])) is not owner[key]:
-        owner[key] = made
-
-
-def _leave_in_cell(left: Callable[[Any], Any], cell: Any) -> None:
-    try:
-        held = cell.cell_contents
-    except ValueError:  # not filled
-        return
-    if _may_hold_array(held) and (made := left(held)) is not held:
-        cell.cell_contents = made
-
-
-def _leave_in_contents(left: Callable[[Any], Any], container: Any) -> None:
-    keys = (
-        list(container)
-        if isinstance(container, dict)
-        else range(len(container))
-        if type(container) is list
-        else ()
-    )
-    for key in keys:
-        held = container[key]
-        if _may_hold_array(held) and (made := left(held)) is not held:
-            container[key] = made
-
-
-def _leave_in_slot(left: Callable[[Any], Any], instance: Any, member: Any) -> None:
-    try:
-        held = member.__get__(instance)
-    except AttributeError:  # not set
-        return
-    if _may_hold_array(held) and (made := left(held)) is not held:
-        member.__set__(instance, made)
-
-
-#: Guards of places in which something may be left, and what puts another value there
-_LEFT_IN: dict[str, Callable[..., None]] = {
-    "item": _leave_in_item,
-    "cell": _leave_in_cell,
-    "contents": _leave_in_contents,
-    "slot": _leave_in_slot,
-}
 
 
 def owner_of(array: Any) -> Any:
