@@ -214,6 +214,15 @@ def is_dense(shape: Sequence[int], strides: Sequence[int]) -> bool:
     return all(n == 1 or got == want for n, got, want in zip(shape, strides, wanted, strict=True))
 
 
+def with_memory(x: Array) -> Array:
+    """An array without axes, where x may be a number: it can be written to."""
+    if is_shared(x):
+        return x
+    made = fresh(x)
+    _place_of(made)
+    return made
+
+
 def become(x: Array, view: Array) -> None:
     """Makes x what a view of it is."""
     x._become(view)

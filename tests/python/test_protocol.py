@@ -603,3 +603,17 @@ def test_libraries_may_catch_errors_of_ours():
 
     with pytest.raises(KeyError, match="own"):
         tk.jit(own)(np.eye(3))
+
+
+def test_arrays_without_axes_are_arrays():
+    def f(x, k):
+        made = [np.array(k), np.asarray(x.sum()), np.zeros(()), np.full((), 3.0), np.array(x[0, 0])]
+        for one in made:
+            if not isinstance(one, np.ndarray) or np.isscalar(one):
+                return x * 0
+            one += 1
+        same = np.asarray(made[0])
+        same += 1
+        return sum(made) + (1 if isinstance(made[0] * 2, np.floating) else 0)
+
+    agrees(f, X, np.float64(2))

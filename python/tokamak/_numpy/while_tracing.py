@@ -142,6 +142,9 @@ _REPLACED = [
 ]
 
 
+_MAKING_ARRAYS = frozenset(("zeros", "empty", "ones", "full", "array", "asarray", "asanyarray"))  # never scalars
+
+
 @functools.lru_cache(maxsize=1)
 def _taking_lists() -> list[Replaced]:
     """All other functions, for lists of Arrays. NumPy does not ask Arrays that are inside lists; so these are replaced, too, but only
@@ -245,7 +248,11 @@ def _replacement(one: Replaced, original: Any) -> Any:
             return original(*args, **kwargs)
         caller = sys._getframe(1)
         is_users = one.by_anyone or (_is_called_by(caller, one.name) and not _is_memoised(caller))
-        return make(*args, **wanted) if is_users else original(*args, **kwargs)
+        if not is_users:
+            return original(*args, **kwargs)
+        made = make(*args, **wanted)
+        is_new = one.name in _MAKING_ARRAYS and is_array(made) and made.ndim == 0
+        return _sharing.with_memory(made) if is_new else made
 
     return replaced
 
