@@ -62,6 +62,10 @@ nb::object shape_tuple(const PythonArray& self) {
   return tuple;
 }
 
+void set_shape(nb::handle self, nb::handle shape) {
+  nb::module_::import_("tokamak._numpy.shapes").attr("set_shape")(self, shape);
+}
+
 nb::object weak_type(const PythonArray& self) {
   switch (self.weak) {
     case Weak::none:
@@ -186,6 +190,7 @@ void fill_buffer(PyObject* self, Py_buffer* view, int flags) {
 
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   view->obj = nullptr;
+  if (PyErr_Occurred()) return -1;  // compiled code that goes on after an error: that one counts
   try {
     fill_buffer(self, view, flags);
     return 0;
@@ -293,7 +298,7 @@ nb::object as_traced(const PythonArray& self) {
 void bind_array(nb::module_& module) {
   auto base =
       nb::class_<PythonArray>(module, "ArrayBase", nb::type_slots(kBufferSlots))
-          .def_prop_ro("shape", shape_tuple)
+          .def_prop_rw("shape", shape_tuple, set_shape)
           .def_prop_ro("ndim", [](const PythonArray& self) { return self.array.rank(); })
           .def_prop_ro("size", [](const PythonArray& self) { return self.array.size(); })
           .def_prop_ro("dtype",

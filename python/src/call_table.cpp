@@ -96,6 +96,18 @@ void check_written(const Entry& entry, const Leaf* leaves, size_t count) {
   }
 }
 
+/// Whether an argument that is written to is given twice: then the function sees one array, and its program
+/// is another.
+bool writes_to_one_of_two(const Entry& entry, const Leaf* leaves, size_t count) {
+  for (const WrittenPart& part : entry.written) {
+    for (size_t k = 0; k < count; ++k) {
+      if (static_cast<int>(k) != part.argument && leaves[k].object == leaves[part.argument].object)
+        return true;
+    }
+  }
+  return false;
+}
+
 /// The part as an ndarray over the memory of the argument, with the shape of `made`. Null with the Python
 /// error set.
 PyObject* view_of_part(const Leaf& leaf, const WrittenPart& part, PyArrayObject* made) {
@@ -318,6 +330,7 @@ Entry* CallTable::find(const Leaf* leaves, size_t count, PyObject* const* static
     size_t s = 0;
     while (s < static_count && entry->statics[s].ptr() == statics[s]) ++s;
     if (s < static_count) continue;
+    if (!entry->written.empty() && writes_to_one_of_two(*entry, leaves, count)) continue;
     if (!entry->is_current()) {
       if (e >= entries_.size() || entries_[e] != entry) return nullptr;  // the table was changed meanwhile
       continue;

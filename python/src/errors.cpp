@@ -39,9 +39,7 @@ void raise(const char* class_name, const Error& error) {
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
 }
 
-}  // namespace
-
-void raise_python_error(const std::exception_ptr& error) noexcept {
+void translate(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (nb::python_error& raised) {
@@ -61,6 +59,19 @@ void raise_python_error(const std::exception_ptr& error) noexcept {
     PyErr_SetString(PyExc_RuntimeError, other.what());
   } catch (...) {
     PyErr_SetString(PyExc_RuntimeError, "unknown error");
+  }
+}
+
+}  // namespace
+
+void raise_python_error(const std::exception_ptr& error) noexcept {
+  if (PyErr_Occurred()) return;
+  try {
+    translate(error);
+  } catch (nb::python_error& raised) {  // making the error has failed
+    raised.restore();
+  } catch (const std::exception& other) {
+    PyErr_SetString(PyExc_RuntimeError, other.what());
   }
 }
 

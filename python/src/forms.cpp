@@ -6,8 +6,9 @@ namespace tokamak::python {
 
 // -- One form
 
-Form::Form(const nb::list& positional, const nb::list& names, const nb::list& named, const nb::object& table)
-    : owner_(table), table_(nb::cast<CallTable*>(table)) {
+Form::Form(const nb::list& positional, const nb::list& names, const nb::list& named, const nb::object& table,
+           bool distinct)
+    : owner_(table), table_(nb::cast<CallTable*>(table)), distinct_(distinct) {
   for (nb::handle part : positional) positional_.push_back(Part::of(part));
   for (nb::handle name : names) names_.push_back(nb::borrow(name));
   for (nb::handle part : named) named_.emplace_back(nb::cast<size_t>(part[0]), Part::of(part[1]));
@@ -23,7 +24,7 @@ bool Form::matches(const CallArguments& call, Found& found) const {
   for (const auto& [position, part] : named_) {
     if (!part.matches(call.named[position], found)) return false;
   }
-  return true;
+  return !distinct_ || found.are_leaves_distinct();
 }
 
 bool Form::has_names(PyObject* names) const {
@@ -64,8 +65,8 @@ bool Forms::call(const CallArguments& call, PyObject*& result) {
 }
 
 void Forms::add(const nb::list& positional, const nb::list& names, const nb::list& named,
-                const nb::object& table) {
-  forms_.insert(forms_.begin(), std::make_shared<const Form>(positional, names, named, table));
+                const nb::object& table, bool distinct) {
+  forms_.insert(forms_.begin(), std::make_shared<const Form>(positional, names, named, table, distinct));
   if (forms_.size() > capacity_) forms_.pop_back();
 }
 
@@ -125,7 +126,8 @@ void bind_forms(nb::module_& module) {
   nb::class_<Forms>(module, "Forms", nb::type_slots(slots))
       .def(nb::init<size_t, nb::object, nb::object>(), nb::arg("capacity"), nb::arg("changed"),
            nb::arg("container"))
-      .def("add", &Forms::add, nb::arg("positional"), nb::arg("names"), nb::arg("named"), nb::arg("table"))
+      .def("add", &Forms::add, nb::arg("positional"), nb::arg("names"), nb::arg("named"), nb::arg("table"),
+           nb::arg("distinct"))
       .def("leaves_of", &Forms::leaves_of, nb::arg("table"), nb::arg("args"), nb::arg("kwargs"))
       .def("drop", &Forms::drop, nb::arg("table"))
       .def("clear", &Forms::clear)

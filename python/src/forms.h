@@ -23,7 +23,9 @@ class Form {
  public:
   /// Descriptions of the positional arguments; the names of keywords as they are given, and in the order in
   /// which leaves are taken which of them it is, and its description.
-  Form(const nb::list& positional, const nb::list& names, const nb::list& named, const nb::object& table);
+  /// Where `distinct`, no array may be there twice, but for parts that say so.
+  Form(const nb::list& positional, const nb::list& names, const nb::list& named, const nb::object& table,
+       bool distinct);
   bool matches(const CallArguments& call, Found& found) const;
   bool has_names(PyObject* names) const;
   size_t leaf_count() const { return leaf_count_; }
@@ -38,6 +40,7 @@ class Form {
   nb::object owner_;  ///< the Python object that holds the table
   CallTable* table_;
   size_t leaf_count_ = 0;
+  bool distinct_;
 };
 
 /// The forms of the calls of one function, the last used first.
@@ -48,7 +51,8 @@ class Forms {
 
   /// The result of a call, or nullptr with the Python error set; false when no program is known for it.
   bool call(const CallArguments& call, PyObject*& result);
-  void add(const nb::list& positional, const nb::list& names, const nb::list& named, const nb::object& table);
+  void add(const nb::list& positional, const nb::list& names, const nb::list& named, const nb::object& table,
+           bool distinct);
   /// The leaves that a form of this table finds in a call; None when there is no such form.
   nb::object leaves_of(const nb::object& table, const nb::tuple& args, const nb::dict& kwargs) const;
   void drop(const nb::object& table);  ///< forgets the forms of this table

@@ -2,6 +2,7 @@
 
 #include <structmember.h>
 
+#include "bound_jit.h"
 #include "call_table.h"
 #include "errors.h"
 #include "forms.h"
@@ -133,7 +134,7 @@ PyObject* descriptor_get(PyObject* object, PyObject* instance, PyObject*) {
     Py_INCREF(object);
     return object;
   }
-  return PyMethod_New(object, instance);
+  return make_bound_jit(object, instance);
 }
 
 /// What the callable does not have itself is the core's: explain, cache_info, ...

@@ -6,6 +6,7 @@
 
 #include "array.h"
 #include "block_owner.h"
+#include "bound_jit.h"
 #include "dtypes.h"
 #include "errors.h"
 #include "forms.h"
@@ -25,7 +26,8 @@ using namespace tokamak::python;
 NB_MODULE(_native, module) {
   if (PyArray_ImportNumPyAPI() < 0) throw nb::python_error();
   prepare_dtypes();
-  if (!prepare_block_owner() || !bind_jit_callable(module)) throw nb::python_error();
+  if (!prepare_block_owner() || !bind_jit_callable(module) || !bind_bound_jit(module))
+    throw nb::python_error();
   register_error_translator();
   bind_array(module);
   bind_functions(module);

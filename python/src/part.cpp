@@ -10,9 +10,10 @@
 namespace tokamak::python {
 namespace {
 
-constexpr std::array<std::string_view, 17> kKinds = {
-    "leaf", "array", "number",       "opaque",       "same",    "equal",  "function", "held",  "tuple",
-    "list", "dict",  "ordered_dict", "default_dict", "partial", "object", "again",    "absent"};
+constexpr std::array<std::string_view, 19> kKinds = {
+    "leaf",   "array", "number", "opaque", "same",         "equal",        "function",
+    "held",   "tuple", "list",   "dict",   "ordered_dict", "default_dict", "partial",
+    "object", "again", "absent", "seen",   "same_leaf"};
 
 Part::Kind kind_named(std::string_view name) {
   const auto found = std::ranges::find(kKinds, name);
@@ -30,6 +31,9 @@ nb::object member(PyObject* object, PyObject* name) {
 bool is_number(PyObject* object) {
   return PyFloat_CheckExact(object) || PyLong_CheckExact(object) || PyBool_Check(object);
 }
+
+/// Not a number, of which there may be one object for all that are equal.
+bool is_array(const Leaf& leaf) { return leaf.weak == Weak::none && !leaf.scalar; }
 
 }  // namespace
 
@@ -50,6 +54,40 @@ void Found::add_leaf() {
   ++count;
 }
 
+bool Found::enter(PyObject* container) {
+  if (held_depth > 0) return true;
+  for (size_t i = 0; i < met_count; ++i) {
+    if (met(i) == container) return false;
+  }
+  if (met_count < kFewLeaves) {
+    few_met[met_count] = container;
+  } else {
+    more_met.push_back(container);
+  }
+  ++met_count;
+  return true;
+}
+
+bool Found::are_leaves_distinct() const {
+  if (count > kFewLeaves) return are_many_leaves_distinct();
+  for (size_t i = 1; i < count; ++i) {
+    for (size_t k = 0; k < i; ++k) {
+      if (leaves[i].object == leaves[k].object && is_array(leaves[i])) return false;
+    }
+  }
+  return true;
+}
+
+bool Found::are_many_leaves_distinct() const {
+  std::vector<PyObject*> arrays;
+  arrays.reserve(count);
+  for (size_t i = 0; i < count; ++i) {
+    if (is_array(leaves[i])) arrays.push_back(leaves[i].object);
+  }
+  std::ranges::sort(arrays);
+  return std::ranges::adjacent_find(arrays) == arrays.end();
+}
+
 bool Found::is_open(PyObject* instance) const {
   return std::find(open, open + open_count, instance) != open + open_count;
 }
@@ -62,7 +100,8 @@ Part Part::of(nb::handle description) {
   Part made;
   made.kind_ = kind_named(nb::cast<nb::str>(kind).c_str());
   made.value_ = value;
-  if (made.kind_ == Kind::again) made.position_ = nb::cast<size_t>(value);
+  if (made.kind_ == Kind::again || made.kind_ == Kind::seen || made.kind_ == Kind::same_leaf)
+    made.position_ = nb::cast<size_t>(value);
   if (made.kind_ == Kind::object) made.has_dict_ = !keys.is_none();
   if (!keys.is_none()) {
     for (nb::handle key : keys) made.keys_.push_back(nb::borrow(key));
@@ -106,27 +145,39 @@ bool Part::matches(PyObject* value, Found& found) const {
     case Kind::function:
       return matches_function(value);
     case Kind::held:
-      return value == value_.ptr() && parts_[0].matches(value, found);
+      return matches_held(value, found);
     case Kind::tuple:
       return has_type(value) && matches_tuple(value, found);
     case Kind::list:
-      return PyList_CheckExact(value) && matches_list(value, found);
+      return PyList_CheckExact(value) && found.enter(value) && matches_list(value, found);
     case Kind::dict:
-      return PyDict_CheckExact(value) && matches_dict(value, found);
+      return PyDict_CheckExact(value) && found.enter(value) && matches_dict(value, found);
     case Kind::ordered_dict:
-      return PyODict_CheckExact(value) && matches_ordered_dict(value, found);
+      return PyODict_CheckExact(value) && found.enter(value) && matches_ordered_dict(value, found);
     case Kind::default_dict:
-      return matches_default_dict(value, found);
+      return found.enter(value) && matches_default_dict(value, found);
     case Kind::partial:
       return has_type(value) && matches_partial(value, found);
     case Kind::object:
-      return has_type(value) && matches_object(value, found);
+      return has_type(value) && found.enter(value) && matches_object(value, found);
     case Kind::again:
       return position_ < found.open_count && found.open[position_] == value;
     case Kind::absent:
       return false;
+    case Kind::seen:
+      return position_ < found.met_count && found.met(position_) == value;
+    case Kind::same_leaf:
+      return position_ < found.count && found.leaves[position_].object == value;
   }
   return false;
+}
+
+bool Part::matches_held(PyObject* value, Found& found) const {
+  if (value != value_.ptr()) return false;
+  ++found.held_depth;
+  const bool is_as_it_was = parts_[0].matches(value, found);
+  --found.held_depth;
+  return is_as_it_was;
 }
 
 /// Arrays of other traces and those that were given away are left to Python, which says what is wrong.
@@ -208,7 +259,11 @@ bool Part::matches_partial(PyObject* partial, Found& found) const {
                                     PyUnicode_InternFromString("keywords")};
   for (size_t i = 0; i < parts_.size(); ++i) {
     const nb::object held = member(partial, names[i]);
-    if (!held.is_valid() || !parts_[i].matches(held.ptr(), found)) return false;
+    if (!held.is_valid()) return false;
+    const bool is_keywords = i == 2;  // a dict of its own
+    if (is_keywords ? !PyDict_CheckExact(held.ptr()) || !parts_[i].matches_dict(held.ptr(), found)
+                    : !parts_[i].matches(held.ptr(), found))
+      return false;
   }
   return true;
 }

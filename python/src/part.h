@@ -19,6 +19,10 @@ struct Found {
   void add_leaf();  ///< the one that was read last, and keeps its object alive
   Leaf& next_leaf() { return leaves[count]; }
   bool is_open(PyObject* instance) const;
+  bool enter(PyObject* container);  ///< notes it; false when the call has led to it before
+  PyObject* met(size_t i) const { return i < kFewLeaves ? few_met[i] : more_met[i - kFewLeaves]; }
+  bool are_leaves_distinct() const;  ///< whether no array is there twice
+  bool are_many_leaves_distinct() const;
 
   static constexpr size_t kFewLeaves = 24;
   static constexpr size_t kMostOpen = 64;
@@ -30,6 +34,10 @@ struct Found {
   std::vector<nb::object> made;  ///< what leaves point into
   PyObject* open[kMostOpen];     ///< the instances whose attributes are being looked at, outermost first
   size_t open_count = 0;
+  size_t met_count = 0;  ///< the lists, dicts and instances that were entered, in order
+  PyObject* few_met[kFewLeaves];
+  std::vector<PyObject*> more_met;
+  size_t held_depth = 0;  ///< inside of what is part of the program, nothing is noted
 };
 
 /// One argument, or a part of one.
@@ -50,10 +58,12 @@ class Part {
     ordered_dict,
     default_dict,  ///< with this factory; its only slot is its type
     partial,       ///< its parts: function, arguments, keywords
-    object,  ///< an instance of a class: its parts are the values of `keys` in its dict, then those of its
-             ///< slots
-    again,   ///< the instance that is `open` there
-    absent,  ///< a slot that is not set
+    object,     ///< an instance of a class: its parts are the values of `keys` in its dict, then those of its
+                ///< slots
+    again,      ///< the instance that is `open` there
+    absent,     ///< a slot that is not set
+    seen,       ///< the container that was `met` there
+    same_leaf,  ///< the array that is the leaf there
   };
 
   /// Of a description (kind, value, keys, slots, parts), as _forms.py makes it.
@@ -65,6 +75,7 @@ class Part {
  private:
   bool matches_leaf(PyObject* value, Found& found) const;
   bool matches_function(PyObject* value) const;
+  bool matches_held(PyObject* value, Found& found) const;
   bool matches_tuple(PyObject* tuple, Found& found) const;
   bool matches_list(PyObject* list, Found& found) const;
   bool matches_dict(PyObject* dict, Found& found) const;
@@ -82,7 +93,7 @@ class Part {
   std::vector<nb::object> keys_;
   std::vector<nb::object> slots_;  ///< descriptors
   std::vector<Part> parts_;
-  size_t position_ = 0;    ///< of `again`
+  size_t position_ = 0;    ///< of `again`, `seen` and `same_leaf`
   bool has_dict_ = false;  ///< of `object`
 };
 

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "bound_jit.h"
+
 namespace tokamak::python {
 namespace {
 
@@ -61,6 +63,7 @@ bool same_static(PyObject* now, PyObject* then) {
     return PyMethod_GET_SELF(now) == PyMethod_GET_SELF(then) &&
            PyMethod_GET_FUNCTION(now) == PyMethod_GET_FUNCTION(then);
   }
+  if (is_bound_jit(now)) return PyObject_RichCompareBool(now, then, Py_EQ) == 1;
   return same_value(now, then);
 }
 

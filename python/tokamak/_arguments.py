@@ -15,6 +15,7 @@ from ._array import Array
 from ._errors import UserTypeError, UserValueError, fail
 
 STATIC_PART = ("static",)
+_PLAIN = frozenset((np.ndarray, Array, float, int, bool, *np.sctypeDict.values()))
 _SUPPORTED = "bool, int8 to int64, uint8 to uint64, float16, float32, float64 (and bfloat16 of ml_dtypes)"
 
 
@@ -25,6 +26,7 @@ class Call(NamedTuple):
     hot: bool  # whether calls like this can take the hot path
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
+    distinct: bool  # whether arrays that are the same object are one leaf
 
 
 class Arguments:
@@ -39,6 +41,10 @@ class Arguments:
     ) -> None:
         self.name = name
         self.is_method = False
+        self.donates = (
+            False  # whether results may take over the memory of arguments: then none may be there twice
+        )
+        self.writes = False  # whether the function writes to arrays among its arguments
         self.takes_text = True  # whether text is part of the program without being declared so
         self._numbers: frozenset[str] = (
             frozenset()
@@ -67,6 +73,19 @@ class Arguments:
                 self._numbers |= {attribute}
 
     def _take_apart(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+        """An array that is met twice is one argument, unless the arguments are arrays and numbers alone, of which the function only
+        reads: then it does not matter, and calls need not look."""
+        distinct = not self.donates and (
+            self.writes
+            or bool(kwargs)
+            or any(
+                type(value) not in _PLAIN and i not in self.static_positions for i, value in enumerate(args)
+            )
+        )
+        with _tree.together(same_arrays=distinct):
+            return self._take_together(args, kwargs, distinct)
+
+    def _take_together(self, args: tuple[Any, ...], kwargs: dict[str, Any], distinct: bool) -> Call:
         leaves: list[Any] = []
         statics: list[tuple[Any, Any]] = []
         parts: list[Any] = []
@@ -91,7 +110,7 @@ class Arguments:
             ("tuple", *parts),
             ("dict", tuple(names), *[_tree.flatten(kwargs[name], leaves) for name in names]),
         )
-        return Call(leaves, structure, tuple(statics), flat and not kwargs, args, kwargs)
+        return Call(leaves, structure, tuple(statics), flat and not kwargs, args, kwargs, distinct)
 
     def parameter_name(self, position: int) -> str:
         if position < len(self._parameters):

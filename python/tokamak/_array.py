@@ -133,8 +133,13 @@ class Array(_native.ArrayBase):
 
     @property
     def __class__(self) -> Any:
-        """A number that is traced is what it will be: isinstance(n, int) holds for it."""
-        return self._weak or Array
+        """While a function is traced, what NumPy would have there: isinstance(x, np.ndarray) holds for an array, isinstance(n, int)
+        for a number, and isinstance(x.sum(), np.floating) for a scalar."""
+        if self._weak is not None:
+            return self._weak
+        if not self._traced and not _native.is_tracing():
+            return Array
+        return np.ndarray if self.ndim > 0 or _sharing.is_shared(self) else self.dtype.type
 
     @__class__.setter
     def __class__(self, value: Any) -> None:
@@ -310,6 +315,8 @@ class Array(_native.ArrayBase):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or not hasattr(np.ndarray, name):
             raise AttributeError(f"'Array' object has no attribute {name!r}")
+        if not self._traced and not _native.is_tracing():
+            return getattr(self._view(False), name)
         raise make(
             UnsupportedAttribute,
             f"the ndarray attribute {name!r} is not there; see what Array has",

@@ -24,6 +24,7 @@ from collections import ChainMap, UserDict, UserList, deque
 from collections.abc import Callable, Iterable, Iterator
 from types import (
     BuiltinFunctionType,
+    CodeType,
     EllipsisType,
     FunctionType,
     MemberDescriptorType,
@@ -38,9 +39,10 @@ from typing import Any
 
 import numpy as np
 
-from . import _native
+from . import _left_behind, _native
 from ._code_names import Names, names_in
 from ._errors import UserError, fail
+from ._type_of import TypeOf
 
 _ATOMS = frozenset(
     (
@@ -137,11 +139,21 @@ class Captured:
         self.generators: list[Any] = []  # of random numbers
         self.iterators: list[str] = []  # by name
         self.is_traced = False  # whether there are values that another trace is computing
+        self.memoised: frozenset[CodeType] = (
+            frozenset()
+        )  # of functions whose results are kept by functools.lru_cache
+        self.asking_types: list[dict[str, Any]] = []  # the variables of modules whose functions name `type`
         self._owners: set[int] = set()  # of memory that is guarded
+        self._places: list[tuple[str, tuple[Any, ...]]] = []
+        self._arrays: dict[int, Any] = {}  # tokamak.Arrays that were there
 
     def add(self, kind: str, place: tuple[Any, ...], name: str) -> None:
         if kind == "memory":
             self._owners.add(id(owner_of(place[0])))
+            if isinstance(place[0], _native.ArrayBase):
+                self._arrays[id(place[0])] = place[0]
+        elif kind in _left_behind.PLACES:
+            self._places.append((kind, place))
         getattr(self.guards, kind)(*place)
         self.names.append(name)
 
@@ -161,6 +173,10 @@ class Captured:
             if owner is not None and id(owner) not in self._owners:
                 self.add("memory", (owner,), f"an array of {owner.dtype}{list(owner.shape)}")
 
+    def as_numpy_would_leave(self) -> None:
+        """Puts ndarrays where the function has left Arrays."""
+        _left_behind.convert(self._places, self._arrays)
+
     def changed(self) -> str | None:
         """The name of something that is not what it was; None when everything is."""
         broken = self.guards.broken()
@@ -171,7 +187,7 @@ class Captured:
 
 
 def owner_of(array: Any) -> Any:
-    while isinstance(array, np.ndarray) and isinstance(array.base, np.ndarray):
+    while issubclass(type(array), np.ndarray) and isinstance(array.base, np.ndarray):
         array = array.base
     return array
 
@@ -202,6 +218,8 @@ class _Walk:
         self.generators: list[Any] = []
         self.iterators: list[str] = []
         self.is_traced = False
+        self.asking_types: dict[int, dict[str, Any]] = {}
+        self.memoised: set[CodeType] = set()
 
     def finish(self) -> Captured:
         captured = Captured()
@@ -212,6 +230,8 @@ class _Walk:
         captured.generators = self.generators
         captured.iterators = self.iterators
         captured.is_traced = self.is_traced
+        captured.memoised = frozenset(self.memoised)
+        captured.asking_types = list(self.asking_types.values())
         return captured
 
     def note(self, kind: str, name: str, *place: Any) -> None:
@@ -229,7 +249,7 @@ class _Walk:
 
     def visit(self, value: Any, name: str) -> None:
         kind = type(value)
-        if kind in _ATOMS or id(value) in self.seen or isinstance(value, (np.generic, np.dtype, enum.Enum)):
+        if kind in _ATOMS or id(value) in self.seen or issubclass(kind, (np.generic, np.dtype, enum.Enum)):
             return
         self.seen[id(value)] = value
         if _has_memory(value):
@@ -269,6 +289,8 @@ class _Walk:
         names = names_in(code)
         self.attributes |= names.all
         self.asked |= names.asked
+        if "type" in names.read and value.__globals__.get("type", TypeOf) is TypeOf:
+            self.asking_types[id(value.__globals__)] = value.__globals__
         if _takes_all(names, value.__globals__):
             self.attributes.add(_ALL)
         for variable, cell in zip(code.co_freevars, value.__closure__ or (), strict=True):
@@ -305,7 +327,7 @@ class _Walk:
             if name not in items:
                 continue
             value = items[name]
-            if isinstance(value, ModuleType) and self.is_library(value.__name__):
+            if value is TypeOf or (isinstance(value, ModuleType) and self.is_library(value.__name__)):
                 continue
             self.note("item", prefix + name, items, name)
             self.visit(value, prefix + name)
@@ -399,6 +421,13 @@ def _visit_wrapper(attribute: str) -> Callable[[_Walk, Any, str], None]:
     return lambda walk, value, name: walk.visit(getattr(value, attribute), name)
 
 
+def _visit_memoised(walk: _Walk, value: Any, name: str) -> None:
+    code = getattr(value.__wrapped__, "__code__", None)
+    if isinstance(code, CodeType):
+        walk.memoised.add(code)
+    walk.visit(value.__wrapped__, name)
+
+
 _KINDS: dict[type, Callable[[_Walk, Any, str], None]] = {
     FunctionType: _Walk.visit_function,
     MethodType: _visit_method,
@@ -412,7 +441,8 @@ _KINDS: dict[type, Callable[[_Walk, Any, str], None]] = {
     property: _visit_wrapper("fget"),
     functools.cached_property: _visit_wrapper("func"),
     functools.partialmethod: _visit_wrapper("func"),
-    type(functools.lru_cache(id)): _visit_wrapper("__wrapped__"),
+    type(functools.lru_cache(id)): _visit_memoised,
     _native.JitCallable: _visit_wrapper("__wrapped__"),
+    _native.BoundJit: _visit_method,
     np.vectorize: _visit_wrapper("pyfunc"),
 }

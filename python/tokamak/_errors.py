@@ -33,6 +33,7 @@ class Error(Exception):
     """Base of everything Tokamak raises."""
 
     where: Where | None = None
+    ours: bool = False  # whether the same code would not raise it without jit
 
 
 class UserError(Error):
@@ -76,12 +77,25 @@ def user_line() -> Where | None:
     return (file, line, function) if file else None
 
 
-def make(kind: type[Error], message: str, where: Where | None) -> Error:
+_listeners: list[Callable[[Error], None]] = []
+
+
+def listen(listener: Callable[[Error], None]) -> None:
+    """Has `listener` hear of errors that are not NumPy's, but Tokamak's own."""
+    _listeners.append(listener)
+
+
+def make(kind: type[Error], message: str, where: Where | None, ours: bool = False) -> Error:
+    """An error at a line. `ours` are those that the same code would not raise without jit."""
     if where is not None:
         file, line, function = where
         message += f"\n  at {file}:{line}" + (f", in {function}" if function else "")
     error = kind(message)
     error.where = where
+    error.ours = ours or issubclass(kind, (Unsupported, InternalError))
+    if error.ours:
+        for listener in _listeners:
+            listener(error)
     return error
 
 

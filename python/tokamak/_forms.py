@@ -48,7 +48,7 @@ class Forms:
         except Unclear:
             self._attempts[id(table)] = _MOST_ATTEMPTS
             return
-        self.native.add(positional, names, named, table)
+        self.native.add(positional, names, named, table, call.distinct)
         if not _same_leaves(self.native.leaves_of(table, call.args, call.kwargs), call.leaves):
             self.native.drop(table)
 
@@ -137,6 +137,10 @@ def _describe(structure: Any, value: Any, is_inside: bool, is_opaque: bool = Fal
         return _describe_object(structure, value, is_opaque)
     if kind == "again":
         return _part("again", structure[1])
+    if kind == "seen":
+        return _part("seen", structure[1])
+    if kind == "same leaf":
+        return _part("same_leaf", structure[1])
     raise Unclear
 
 

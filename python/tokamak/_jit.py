@@ -17,6 +17,8 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
+import numpy as np
+
 from . import _arguments, _forms, _native, _numbers, _reasons, _results, _tracer
 from ._arguments import Call
 from ._array import Array
@@ -47,6 +49,15 @@ class Options(NamedTuple):
     max_programs: int
 
 
+class _WritesToOneOfTwo(Exception):
+    """A function that writes to arrays has been given one twice: its arguments have to be taken apart with that in mind."""
+
+
+def _has_one_twice(leaves: list[Any]) -> bool:
+    arrays = [id(leaf) for leaf in leaves if isinstance(leaf, (np.ndarray, Array))]
+    return len(set(arrays)) < len(arrays)
+
+
 class JitCore:
     """The Python side of one jitted function."""
 
@@ -58,6 +69,7 @@ class JitCore:
         self.arguments = _arguments.Arguments(
             function, self.name, options.static_argnums, options.static_argnames
         )
+        self.arguments.donates = bool(options.donate_argnums)
         self.forms = _forms.Forms(options.max_programs)
         home = _home_of(function)
         self._tables: dict[Any, Any] = {}
@@ -75,6 +87,13 @@ class JitCore:
     # -- What users call
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return self._call(args, kwargs)
+        except _WritesToOneOfTwo:
+            self.arguments.writes = True
+            return self._call(args, kwargs)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         call = self.arguments.take_apart(args, kwargs)
         if _arguments.is_traced(call):
             return self.function(*args, **kwargs)  # inside another jitted function: it becomes part of that
@@ -92,6 +111,13 @@ class JitCore:
 
     def explain(self, *args: Any, **kwargs: Any) -> Any:
         """What the function compiles to for these arguments: kernels, code, memory. Does not run it."""
+        try:
+            return self._explain(args, kwargs)
+        except _WritesToOneOfTwo:
+            self.arguments.writes = True
+            return self._explain(args, kwargs)
+
+    def _explain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         call = self.arguments.take_apart(args, kwargs)
         if _arguments.is_traced(call):
             fail(UserTypeError, f"{self.name}: explain takes arrays; call it outside the jitted function")
@@ -202,6 +228,13 @@ class JitCore:
     def _trace_and_compile(self, table: Any, call: Call, leaf_key: Any, names: list[str]) -> None:
         donated = self.arguments.donated_leaves(call, set(self.options.donate_argnums))
         traced = self._tracer.trace(call, names)
+        if traced.written and not call.distinct and _has_one_twice(call.leaves):
+            if self.arguments.donates:
+                fail(
+                    UserValueError,
+                    f"{self.name}: it writes to an array that is given twice, beside one that is donated; pass a copy of one of them",
+                )
+            raise _WritesToOneOfTwo
         self._misses += 1
         self._tell_why(call, leaf_key, names, traced)
         hot = self.hot_table if call.hot and table is not self.hot_table else None

@@ -44,13 +44,30 @@ def _prepare() -> None:
     """Shows what the open channels say on standard error, unless the program has set up logging itself."""
     import logging
 
+    class Unless(logging.StreamHandler):  # type: ignore[type-arg]
+        """Says nothing once the program has handlers of its own, of which it may also set up some later."""
+
+        def emit(self, record: logging.LogRecord) -> None:
+            if not _others(logger, self):
+                super().emit(record)
+
     logger = logging.getLogger("tokamak")
     if not logger.hasHandlers():
-        handler = logging.StreamHandler()
+        handler = Unless()
         handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
         logger.addHandler(handler)
     logger.setLevel(logging.DEBUG)
     _native.set_log_handler(log)
+
+
+def _others(logger: logging.Logger, ours: logging.Handler) -> bool:
+    """Whether other handlers hear what the logger says."""
+    above: logging.Logger | None = logger
+    while above is not None:
+        if any(handler is not ours for handler in above.handlers):
+            return True
+        above = above.parent if above.propagate else None
+    return False
 
 
 def start() -> None:

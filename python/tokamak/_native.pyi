@@ -12,6 +12,8 @@ __version__: str
 class ArrayBase:
     @property
     def shape(self) -> tuple[int, ...]: ...
+    @shape.setter
+    def shape(self, value: int | tuple[int, ...]) -> None: ...
     @property
     def ndim(self) -> int: ...
     @property
@@ -36,6 +38,11 @@ class ArrayBase:
 class JitCallable:
     __wrapped__: Callable[..., Any]
     def __init__(self, core: Any, table: CallTable, forms: Forms, static_mask: int, /) -> None: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+class BoundJit:
+    __self__: Any
+    __func__: JitCallable
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 class Graph: ...
@@ -69,7 +76,12 @@ class Guards:
 class Forms:
     def __init__(self, capacity: int, changed: type, container: type) -> None: ...
     def add(
-        self, positional: list[Any], names: list[str], named: list[tuple[int, Any]], table: CallTable
+        self,
+        positional: list[Any],
+        names: list[str],
+        named: list[tuple[int, Any]],
+        table: CallTable,
+        distinct: bool,
     ) -> None: ...
     def leaves_of(
         self, table: CallTable, args: tuple[Any, ...], kwargs: dict[str, Any]

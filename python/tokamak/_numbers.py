@@ -2,12 +2,14 @@
 
 A number is computed with like an array, and any value of it is served by one program. Where Python needs to know it (a number of
 turns, a size, an axis, `if n > 3`), the program is one for that value: tracing starts again with the number itself in place of a
-traced value, and the function remembers that this argument is used so.
+traced value, and the function remembers that this argument is used so. True and False are always known: code asks `flag is True`,
+which nobody hears. Only where there are many of them next to each other are they data.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Container
 from typing import Any, NamedTuple
 
@@ -20,6 +22,7 @@ from ._reasons import warn
 
 _MOST_VALUES = 32
 _SEVERAL = 4
+_MOST_FLAGS = 8  # in one list or tuple
 _TYPES = (int, float, np.generic)  # bool is an int
 
 
@@ -31,6 +34,18 @@ def is_number(leaf: Any) -> bool:
 def _root(name: str) -> str:
     """The argument that a number is part of: shape of shape[0]."""
     return re.split(r"[.\[]", name, maxsplit=1)[0]
+
+
+def _flags(names: list[str], leaves: list[Any]) -> set[str]:
+    """The arguments that are True or False, and not one of many in a list or tuple."""
+    flags = [name for name, leaf in zip(names, leaves, strict=True) if type(leaf) is bool]
+    together = Counter(_sequence(name) for name in flags)
+    return {name for name in flags if not _sequence(name) or together[_sequence(name)] <= _MOST_FLAGS}
+
+
+def _sequence(name: str) -> str:
+    """The list or tuple that an argument is part of: masks of masks[3]."""
+    return name.rpartition("[")[0] if re.search(r"\[\d+\]$", name) else ""
 
 
 class NumbersNeeded(Error):
@@ -73,19 +88,21 @@ class Numbers:
 
     def known(self, names: list[str], leaves: list[Any], others: Container[str] = ()) -> Known:
         """Those of a call; `others` are to be known, too."""
+        flags = _flags(names, leaves)
         positions = [
             i
             for i, name in enumerate(names)
-            if (name in self._uses or name in others) and is_number(leaves[i])
+            if name in flags or ((name in self._uses or name in others) and is_number(leaves[i]))
         ]
         return Known(positions, [(names[i], leaves[i]) for i in positions])
 
     def unknown(self, names: list[str], leaves: list[Any]) -> list[str]:
         """The names of those numbers that are still only computed with."""
+        flags = _flags(names, leaves)
         return [
             name
             for name, leaf in zip(names, leaves, strict=True)
-            if is_number(leaf) and name not in self._uses
+            if is_number(leaf) and name not in self._uses and name not in flags
         ]
 
     def compiled_for(self, known: Known) -> list[str]:
@@ -93,7 +110,7 @@ class Numbers:
         new = []
         for name, value in known.values:
             values = self._values.setdefault(name, set())
-            if not values:
+            if not values and name in self._uses:
                 new.append(
                     f"argument `{name}` is used as a number{self.place(name)}: compiled for each of its values"
                 )

@@ -31,6 +31,11 @@ def is_array(value: object) -> bool:
     return isinstance(value, _native.ArrayBase)
 
 
+def is_ndarray(value: object) -> bool:
+    """One of NumPy's arrays. While a function is traced, Arrays are instances of their class, too."""
+    return issubclass(type(value), np.ndarray)
+
+
 def is_number(value: object) -> bool:
     """One of Python's own numbers, which adopt the dtype of what they meet."""
     return type(value) in Scalar
@@ -45,7 +50,7 @@ def as_array(value: Any) -> Array:
     """Any operand as an Array: Arrays as they are, ndarrays without a copy, numbers with their default dtype."""
     if is_array(value):
         return value
-    if isinstance(value, np.ndarray):
+    if is_ndarray(value):
         if _dtypes.is_bfloat16(value.dtype):
             _dtypes.know_bfloat16()
         if type(value) is not np.ndarray:

@@ -275,6 +275,13 @@ class Watch:
             held = _tree.attributes_of(value)
             self._held.append((path, value, held))
             parts = [("attribute", name, part, held[name]) for name, part in structure[2]]
+        elif kind == "partial":
+            _, function, (_, *args), (_, names, *named) = structure
+            self._add((*path, ("attribute", "func")), function, value.func)
+            for i, part in enumerate(args):
+                self._add((*path, ("attribute", "args"), ("item", i)), part, value.args[i])
+            for name, part in zip(names, named, strict=True):
+                self._add((*path, ("attribute", "keywords"), ("item", name)), part, value.keywords[name])
         for step, key, part, item in parts:
             self._add((*path, (step, key)), part, item)
 

@@ -138,8 +138,9 @@ def is_scalar(x: Array) -> bool:
 
 
 def with_memory(x: Array) -> Array:
-    """An array that can be written to, also where it has no axes."""
-    if x.ndim == 0:
+    """An array that can be written to, also where it has no axes: never a number."""
+    if x.ndim == 0 and not is_shared(x):
+        x = fresh(x)
         _place_of(x)
     return x
 
@@ -256,6 +257,12 @@ def is_contiguous(x: Array) -> bool:
 def is_dense(shape: Sequence[int], strides: Sequence[int]) -> bool:
     wanted = dense_strides(shape)
     return all(n == 1 or got == want for n, got, want in zip(shape, strides, wanted, strict=True))
+
+
+def become(x: Array, view: Array) -> None:
+    """Makes x what a view of it is."""
+    x._become(view)
+    x._place = view._place
 
 
 def is_shared(x: Array) -> bool:

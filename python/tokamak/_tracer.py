@@ -29,6 +29,7 @@ from ._arguments import Call
 from ._array import Array
 from ._errors import Error, UserError, fail
 from ._numpy import while_tracing
+from ._type_of import replacing_type
 
 _MOST_ATTEMPTS = 8
 
@@ -64,6 +65,14 @@ class Tracer:
 
     def trace(self, call: Call, names: list[str]) -> Traced:
         """Traces the function with the numbers that it is known to need. Raises NumbersNeeded when there are more."""
+        try:
+            return self._trace_or_find(call, names)
+        except Error as error:
+            if error.ours:
+                _unknown.note(error)  # a function that is traced around this one may catch it
+            raise
+
+    def _trace_or_find(self, call: Call, names: list[str]) -> Traced:
         try:
             return self._trace_settled(call, names, self.numbers.known(names, call.leaves))
         except _numbers.NumbersNeeded:
@@ -128,7 +137,8 @@ class Tracer:
             numbers = frozenset(
                 i for i, leaf in enumerate(call.leaves) if given[i] is values[i] and _numbers.is_number(leaf)
             )
-            asked = _unknown.Asked(trace, values, names, numbers, self._takes_lists)
+            package = (self._home or "").partition(".")[0] or None
+            asked = _unknown.Asked(trace, values, names, numbers, self._takes_lists, package)
             with _unknown.asking(asked):
                 returned, watch = self._run_asked(call, given, captured, asked)
             plan = _results.plan(returned, watch, values)
@@ -138,6 +148,8 @@ class Tracer:
             graph, orders = trace.finish(plan.arrays + elements, strides)
         finally:
             trace.abandon()
+            if not _native.is_tracing():
+                captured.as_numpy_would_leave()
         del returned, watch, values, given, asked  # what only they hold cannot change
         if not self._is_ours:
             captured.add_owners(trace.captured())
@@ -146,14 +158,24 @@ class Tracer:
     def _run_asked(
         self, call: Call, values: list[Any], captured: _captured.Captured, asked: _unknown.Asked
     ) -> tuple[Any, _results.Watch]:
-        """Runs the function, and raises NumbersNeeded when it has asked for some, even if it made something else of the error."""
+        """Runs the function, and raises NumbersNeeded when it has asked for some, even if it made something else of the error. So
+        are errors raised that it has met only because it is traced: without jit it would not have gone on as it did."""
         try:
             result = self._run_traced(call, values, captured)
-        except Exception:
+        except Exception as error:
             if not asked.needed and not asked.needs_lists:
+                refused = None if isinstance(error, Error) else _unknown.hidden(asked)
+                if refused is not None:
+                    raise refused from error
                 raise
         if asked.needed or asked.needs_lists:
             raise _numbers.NumbersNeeded(asked.needed, asked.needs_lists)
+        refused = _unknown.caught_by_user(asked)
+        if refused is not None:
+            refused.args = (
+                f"{refused.args[0]}\n  (caught by the function, which would not meet it without jit)",
+            )
+            raise refused
         return result
 
     def _run_traced(
@@ -161,16 +183,21 @@ class Tracer:
     ) -> tuple[Any, _results.Watch]:
         leaves = iter(values)
         statics = dict(call.statics)
-        args = [
-            statics[i] if part == _arguments.STATIC_PART else _tree.unflatten(part, leaves)
-            for i, part in enumerate(call.structure[0][1:])
-        ]
-        kwargs = _tree.unflatten(call.structure[1], leaves)
+        _, names, *named = call.structure[1]
+        with _tree.together():
+            args = [
+                statics[i] if part == _arguments.STATIC_PART else _tree.unflatten(part, leaves)
+                for i, part in enumerate(call.structure[0][1:])
+            ]
+            kwargs = {name: _tree.unflatten(part, leaves) for name, part in zip(names, named, strict=True)}
         watch = _results.Watch(call.structure, args, kwargs)
         kwargs.update({name: value for name, value in call.statics if isinstance(name, str)})
         drawn = _random.states(captured.generators)
         try:
-            with while_tracing.recording(self._takes_lists):
+            with (
+                while_tracing.recording(self._takes_lists, captured.memoised),
+                replacing_type(captured.asking_types),
+            ):
                 returned = self._function(*args, **kwargs)
         except ValueError as error:
             if isinstance(error.__cause__, Error):  # NumPy hides it: y[0] = x says "setting an array element"

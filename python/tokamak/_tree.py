@@ -3,6 +3,8 @@
 Containers are tuples, lists, dicts, named tuples, dataclasses, partials, and instances of the user's classes; what stands for part of
 the program, such as text or a function, is kept in the structure. A structure is hashable: two calls with equal structures can
 share a program.
+
+What the arguments of one call lead to twice is one object: the structure says where it was met first (see Session).
 """
 
 from __future__ import annotations
@@ -63,6 +65,8 @@ class Function:
 
 def key_of(value: Any) -> Any:
     """A static value as part of a key: 1, 1.0 and True are different programs, and so are 0.0 and -0.0, however deep."""
+    if isinstance(value, _native.ArrayBase):
+        return type(value), value
     if isinstance(value, float):
         return type(value), value.hex()
     if isinstance(value, complex):
@@ -119,20 +123,67 @@ def is_array(value: Any) -> bool:
     return isinstance(value, (np.ndarray, np.generic, _native.ArrayBase))
 
 
+class Session:
+    """The arguments of one call, while they are taken apart or made: which lists, dicts and instances there were, and which leaves,
+    in order. Those that are met again are the same object: ("seen", number) or ("same leaf", number)."""
+
+    def __init__(self, same_arrays: bool = False) -> None:
+        self.same_arrays = same_arrays  # whether an array that is met again is the same leaf
+        self.numbers: dict[int, int] = {}  # of containers, by id
+        self.arrays: dict[int, int] = {}  # of leaves that are arrays, by id
+        self.leaf_count = 0
+        self.made: list[Any] = []  # containers
+        self.leaves: list[Any] = []
+
+    def mark(self) -> tuple[int, int, int]:
+        return len(self.numbers), len(self.arrays), self.leaf_count
+
+    def back_to(self, mark: tuple[int, int, int]) -> None:
+        """Forgets what was met since."""
+        while len(self.numbers) > mark[0]:
+            self.numbers.popitem()
+        while len(self.arrays) > mark[1]:
+            self.arrays.popitem()
+        self.leaf_count = mark[2]
+
+
+def _seen(container: Any) -> Any:
+    """What stands for a container that was met before; None for others, which are met now."""
+    session = _open.session
+    if session is None:
+        return None
+    number = session.numbers.get(id(container))
+    if number is not None:
+        return ("seen", number)
+    session.numbers[id(container)] = len(session.numbers)
+    return None
+
+
+def _leaf(value: Any, leaves: list[Any]) -> Any:
+    session = _open.session
+    if session is not None:
+        if session.same_arrays and is_array(value) and not isinstance(value, np.generic):
+            number = session.arrays.setdefault(id(value), session.leaf_count)
+            if number != session.leaf_count:
+                return ("same leaf", number)
+        session.leaf_count += 1
+    leaves.append(value)
+    return LEAF
+
+
 def flatten(value: Any, leaves: list[Any]) -> Any:
     """Appends the leaves of `value` and returns its structure."""
     kind = type(value)
     if kind is tuple:
         return ("tuple", *[flatten(item, leaves) for item in value])
     if kind is list:
-        return ("list", *[flatten(item, leaves) for item in value])
+        return _seen(value) or ("list", *[flatten(item, leaves) for item in value])
     if kind is dict:
-        return ("dict", _keys_of(value), *[flatten(item, leaves) for item in value.values()])
+        return _seen(value) or ("dict", _keys_of(value), *[flatten(item, leaves) for item in value.values()])
     if value is None:
         return NONE
     if kind is float or kind is int or kind is bool or kind is np.ndarray:
-        leaves.append(value)
-        return LEAF
+        return _leaf(value, leaves)
     return _flatten_other(value, kind, leaves)
 
 
@@ -151,18 +202,25 @@ def _flatten_other(value: Any, kind: type, leaves: list[Any]) -> Any:
         return ("value", Static(value) if kind is range else _static_slice(value))
     if kind in (OrderedDict, defaultdict):
         factory = Identity(getattr(value, "default_factory", None))
-        return ("dicts", kind, factory, _keys_of(value), *[flatten(item, leaves) for item in value.values()])
+        return _seen(value) or (
+            "dicts",
+            kind,
+            factory,
+            _keys_of(value),
+            *[flatten(item, leaves) for item in value.values()],
+        )
     if kind is functools.partial:
-        parts = [flatten(part, leaves) for part in (value.func, list(value.args), dict(value.keywords))]
-        return ("partial", *parts)
+        function = flatten(value.func, leaves)
+        args = ("list", *[flatten(item, leaves) for item in value.args])
+        named = [flatten(item, leaves) for item in value.keywords.values()]
+        return ("partial", function, args, ("dict", _keys_of(value.keywords), *named))
     if dataclasses.is_dataclass(value) and not is_array(value):
         return flatten_instance(value, leaves, numbers=(bool, int, float))
     if is_plain_object(value) and not is_array(value):
         return flatten_instance(value, leaves)
     if callable(value) and hasattr(value, "__name__") and not is_array(getattr(value, "__self__", None)):
         return ("value", Identity(value))
-    leaves.append(value)
-    return LEAF
+    return _leaf(value, leaves)
 
 
 def _static_slice(value: slice) -> Any:
@@ -187,31 +245,57 @@ def _is_hashable(value: Any) -> bool:
 
 
 def unflatten(structure: Any, leaves: Iterator[Any]) -> Any:
+    session = _open.session
     if structure is LEAF or structure == LEAF:
-        return next(leaves)
+        made = next(leaves)
+        if session is not None:
+            session.leaves.append(made)
+        return made
     if structure == NONE:
         return None
     kind = structure[0]
     if kind == "tuple":
         return tuple(unflatten(part, leaves) for part in structure[1:])
     if kind == "list":
-        return [unflatten(part, leaves) for part in structure[1:]]
+        items: list[Any] = []
+        _note_made(items)
+        items.extend(unflatten(part, leaves) for part in structure[1:])
+        return items
     if kind == "dict":
-        return dict(zip(structure[1], [unflatten(part, leaves) for part in structure[2:]], strict=True))
+        held: dict[Any, Any] = {}
+        _note_made(held)
+        held.update(_unflatten_items(structure[1], structure[2:], leaves))
+        return held
     if kind == "named":
         return structure[1](*[unflatten(part, leaves) for part in structure[2:]])
     if kind == "value":
         return structure[1].value
     if kind == "dicts":
         made = structure[1](*([structure[2].value] if structure[1] is defaultdict else []))
-        made.update(zip(structure[3], [unflatten(part, leaves) for part in structure[4:]], strict=True))
+        _note_made(made)
+        made.update(_unflatten_items(structure[3], structure[4:], leaves))
         return made
     if kind == "partial":
-        function, args, keywords = (unflatten(part, leaves) for part in structure[1:])
+        function = unflatten(structure[1], leaves)
+        args = [unflatten(part, leaves) for part in structure[2][1:]]
+        keywords = dict(_unflatten_items(structure[3][1], structure[3][2:], leaves))
         return functools.partial(function, *args, **keywords)
     if kind == "again":
         return _open.made[structure[1]]
+    if session is not None and kind == "seen":
+        return session.made[structure[1]]
+    if session is not None and kind == "same leaf":
+        return session.leaves[structure[1]]
     return _make_object(structure, leaves)
+
+
+def _unflatten_items(keys: Any, parts: Any, leaves: Iterator[Any]) -> list[tuple[Any, Any]]:
+    return [(key, unflatten(part, leaves)) for key, part in zip(keys, parts, strict=True)]
+
+
+def _note_made(container: Any) -> None:
+    if _open.session is not None:
+        _open.session.made.append(container)
 
 
 # Instances are containers too: the attributes that hold arrays are arguments, others are part of the program. Those that cannot be
@@ -226,6 +310,7 @@ class _Open(threading.local):
         self.taken: list[Any] = []
         self.made: list[Any] = []
         self.numbers: frozenset[str] = frozenset()  # attributes whose numbers are arguments
+        self.session: Session | None = None
 
 
 _open = _Open()
@@ -249,6 +334,16 @@ def with_numbers(names: frozenset[str]) -> Iterator[None]:
         _open.numbers = before
 
 
+@contextmanager
+def together(same_arrays: bool = False) -> Iterator[None]:
+    """Inside, what is taken apart or made belongs together: the same object in two places is one."""
+    before, _open.session = _open.session, Session(same_arrays)
+    try:
+        yield
+    finally:
+        _open.session = before
+
+
 _known_slots: weakref.WeakKeyDictionary[type, list[str]] = weakref.WeakKeyDictionary()
 
 
@@ -270,6 +365,8 @@ def flatten_instance(instance: Any, leaves: list[Any], numbers: tuple[type, ...]
     for i, other in enumerate(_open.taken):
         if other is instance:
             return ("again", i)
+    if seen := _seen(instance):
+        return seen
     with opened(instance):
         return ("object", type(instance), tuple(_attribute_parts(instance, leaves, numbers)))
 
@@ -290,19 +387,21 @@ def _attribute_parts(
     for name, value in attributes_of(instance).items():
         kind = type(value)
         if kind is np.ndarray or kind in numbers or (name in _open.numbers and kind in _NUMBERS):
-            leaves.append(value)
-            yield name, LEAF
+            yield name, _leaf(value, leaves)
             continue
         if kind in _NUMBERS:
             yield name, ("value", Static(value))
             continue
         inner: list[Any] = []
+        mark = None if _open.session is None else _open.session.mark()
         structure = flatten(value, inner)
         if all(is_array(leaf) or type(leaf) in numbers for leaf in inner) and structure != NONE:
             leaves.extend(inner)
             yield name, structure
-        else:
-            yield name, ("value", Identity(value))
+            continue
+        if _open.session is not None and mark is not None:
+            _open.session.back_to(mark)
+        yield name, ("value", Identity(value))
 
 
 def _make_object(structure: Any, leaves: Iterator[Any]) -> Any:
@@ -310,6 +409,7 @@ def _make_object(structure: Any, leaves: Iterator[Any]) -> Any:
     _, kind, parts = structure
     instance = (kind if kind is SimpleNamespace else object).__new__(kind)
     _open.made.append(instance)
+    _note_made(instance)
     try:
         for name, part in parts:
             object.__setattr__(instance, name, unflatten(part, leaves))

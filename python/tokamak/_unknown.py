@@ -11,14 +11,27 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from . import _native, _random
-from ._errors import UserTypeError, Where, fail, unsupported, user_line
+from ._captured import is_library
+from ._errors import Error, UserTypeError, Where, fail, listen, make, unsupported, user_line
 
 TRACED = "<traced "  # begins the text of values that are not known
+
+
+class Refused(NamedTuple):
+    """An error that the function would not meet without jit."""
+
+    error: Error
+    asked_by_user: bool  # whether the user's own code asked for what is refused, not a library
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether compiled code took the error away: then it was seen by no frame but ours."""
+        return self.error.__traceback__ is None or _is_of("tokamak", self.error.__traceback__.tb_frame)
 
 
 @dataclass
@@ -30,8 +43,10 @@ class Asked:
     names: list[str]
     numbers: frozenset[int]  # positions of arguments that are numbers, whose values can be told
     takes_lists: bool  # whether NumPy's functions take lists of Arrays
+    package: str | None  # that the function is part of
     needed: dict[str, Where | None] = field(default_factory=dict)
     needs_lists: bool = False
+    refused: list[Refused] = field(default_factory=list)
 
 
 class _Tracing(threading.local):
@@ -51,6 +66,44 @@ def asking(asked: Asked) -> Iterator[None]:
         yield
     finally:
         _tracing.functions.pop()
+
+
+def _is_of(package: str, frame: Any) -> bool:
+    return str(frame.f_globals.get("__name__")).partition(".")[0] == package
+
+
+def _is_users(frame: Any, package: str | None) -> bool:
+    return (package is not None and _is_of(package, frame)) or not is_library(frame.f_globals.get("__name__"))
+
+
+def note(error: Error) -> None:
+    """Such an error ends the trace, even if the function catches it and goes on."""
+    if not _tracing.functions:
+        return
+    asked, frame = _tracing.functions[-1], sys._getframe(1)
+    while frame.f_back is not None and (_is_of("tokamak", frame) or _is_of("numpy", frame)):
+        frame = frame.f_back
+    asked.refused.append(Refused(error, _is_users(frame, asked.package)))
+
+
+listen(note)
+
+
+def caught_by_user(asked: Asked) -> Error | None:
+    """An error of ours that the user's own code caught. Libraries may: they try what an array can do, and go on without."""
+    for one in asked.refused:
+        trace = one.error.__traceback__
+        if one.asked_by_user if one.is_hidden or trace is None else _is_users(trace.tb_frame, asked.package):
+            return one.error
+    return None
+
+
+def hidden(asked: Asked) -> Error | None:
+    """An error of ours that compiled code took away, and may have made another one of."""
+    for one in asked.refused:
+        if one.is_hidden and not isinstance(one.error, AttributeError):
+            return one.error
+    return None
 
 
 _ELSEWHERE = "compute it outside the jitted function and pass it as a number, or as a static argument"
@@ -82,16 +135,14 @@ _STATEMENTS = [
 def unknown(x: Any, what: str, remedy: str) -> NoReturn:
     need_numbers(x)
     whose = ""
-    if name := _argument_name(x):
+    if name := argument_name(x):
         whose = f"the argument {name}, "
         if x.size == 1:
             remedy = remedy.replace(
                 _ELSEWHERE, f"pass {name}.item(): numbers that are needed are part of the program"
             )
-    fail(
-        UserTypeError,
-        f"{what} needs the elements of {whose}{x._type_text}, which are not known while the function is traced: {remedy}",
-    )
+    message = f"{what} needs the elements of {whose}{x._type_text}, which are not known while the function is traced: {remedy}"
+    raise make(UserTypeError, message, user_line(), ours=True) from None
 
 
 def need_numbers(x: Any) -> None:
@@ -219,7 +270,7 @@ def _called_function() -> str:
     return called_name(frame.f_code, frame.f_lasti) or ("" if is_ours else inside.f_code.co_name)
 
 
-def _argument_name(x: Any) -> str:
+def argument_name(x: Any) -> str:
     named = [
         name
         for asked in reversed(_tracing.functions)

@@ -45,7 +45,7 @@ def raised(function, *args):
         (lambda x, i: functools.reduce(max, x[0]), ["bool()"]),
         (lambda x, i: np.maximum.reduce([x, x]), ["reduce()", "np.stack"]),
         (lambda x, i: np.sqrt([x, x]), ["sqrt()", "the argument x"]),
-        (lambda x, i: np.matrix(x), ["matrix()", "the argument x"]),
+        (lambda x, i: np.matrix(x), ["x.view(matrix)", "classes of their own"]),
         (lambda x, i: x + np.random.rand(3, 4), ["random numbers", "draw them outside"]),
         (lambda x, i: x + RNG.normal(size=4), ["random numbers", "draw them outside"]),
         (lambda x, i: np.random.normal(x), ["np.random.normal", "draw them outside"]),

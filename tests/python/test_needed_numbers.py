@@ -398,7 +398,7 @@ def test_traced_numbers_are_numbers():
     jitted = tk.jit(f)
     for n, a, flag in [(1, 0.5, True), (2, 1.5, False), (3, 2.5, True)]:
         np.testing.assert_array_equal(jitted(X, n, a, flag), f(X, n, a, flag))
-    assert jitted.cache_info().misses == 1
+    assert jitted.cache_info().misses == 2  # one for each flag
 
 
 def test_errors_that_something_catches():

@@ -16,6 +16,8 @@ from . import contractions, outs, ufunc_at, ufunc_methods, ufuncs, writing
 
 
 def array_ufunc(ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+    if ufunc not in TABLE and ufunc.signature is None and not _any_traced([inputs, options]):
+        return getattr(ufunc, method)(*_known(inputs), **_known(options))
     what = name_of(ufunc) + ("" if method == "__call__" else f".{method}")
     if method != "__call__":
         ufunc_methods.check_method(ufunc, method)
@@ -87,6 +89,8 @@ def array_function(
     can_run = function in EAGER_ONLY or is_tracing()  # where NumPy runs what is known, as far as functions do
     if implementation is None and can_run and not _any_traced([args, kwargs]):
         return _with_values(function, args, kwargs)
+    if implementation is None and not _any_traced([args, kwargs]):
+        return function(*_known(args), **_known(kwargs))  # NumPy's own, whose results are NumPy's
     if implementation is None:
         unsupported(name_of(function), remedy_for(function))
     args, kwargs, out = outs.apart(function, args, kwargs)
@@ -114,13 +118,18 @@ def _any_traced(value: Any) -> bool:
     return isinstance(value, (list, tuple, type({}.values()))) and any(_any_traced(one) for one in value)
 
 
+def _known(value: Any) -> Any:
+    """Arrays as ndarrays, also inside of lists, tuples and dicts; their elements are known."""
+    if isinstance(value, ArrayBase):
+        return value._view(False)
+    if type(value) in (list, tuple):
+        return type(value)(map(_known, value))
+    return {key: _known(one) for key, one in value.items()} if type(value) is dict else value
+
+
 def _with_values(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """What NumPy gives for the elements, which are known; for functions whose result has a shape that depends on them."""
-
-    def known(value: Any) -> Any:
-        return value._view(False) if isinstance(value, ArrayBase) else value
-
-    result = function(*map(known, args), **{name: known(value) for name, value in kwargs.items()})
+    result = function(*_known(args), **_known(kwargs))
     if isinstance(result, tuple):
         wrapped = [as_array(one) for one in result]
         return type(result)(*wrapped) if hasattr(result, "_fields") else tuple(wrapped)

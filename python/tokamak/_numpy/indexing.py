@@ -26,6 +26,7 @@ from .._ops import (
     convert,
     iota,
     is_array,
+    is_ndarray,
     reshape,
     reverse,
     select,
@@ -110,7 +111,7 @@ def expanded(x: Any, key: Any) -> list[Any]:
 def _items(x: Any, given: Any, axis: int) -> list[Any]:
     """One item of a key; a known mask is an array of indices for each of its axes."""
     item = _item(x, given)
-    if not isinstance(item, np.ndarray) or item.dtype.kind != "b":
+    if not is_ndarray(item) or item.dtype.kind != "b":
         return [item]
     if item.ndim == 0:
         unsupported("indexing with a bool", "use np.where with three arguments")
@@ -129,10 +130,10 @@ def _item(x: Any, item: Any) -> Any:
         unsupported("indexing with a bool", "use np.where with three arguments")
     if isinstance(item, (int, np.integer)) and not is_array(item):
         return operator.index(item)
-    if isinstance(item, (list, tuple, np.ndarray)):
-        if not isinstance(item, np.ndarray):
+    if isinstance(item, (list, tuple)) or is_ndarray(item):
+        if not is_ndarray(item):
             item = as_array(item) if _holds_array(item) else np.asarray(item)
-        if item.size == 0 and not isinstance(item, ArrayBase) and item.dtype.kind == "f":
+        if item.size == 0 and not is_array(item) and item.dtype.kind == "f":
             item = item.astype(np.int64)
     if is_array(item) and not item._traced:
         if _sharing.is_scalar(item) and _dtypes.is_integer(item.dtype):
@@ -143,7 +144,7 @@ def _item(x: Any, item: Any) -> Any:
             UserIndexError,
             f"a {type(item).__name__} is no index; integers, slices, ellipsis, None and integer arrays are",
         )
-    if isinstance(item, np.ndarray) and item.dtype.kind == "b":
+    if is_ndarray(item) and item.dtype.kind == "b":
         return item
     if item.dtype.kind == "b":
         fail(
@@ -229,7 +230,7 @@ def _gather_points(x: Any, indices: list[Any], axis: int) -> Any:
 def point_places(indices: Sequence[Any], extents: Sequence[int], axis: int) -> tuple[Any, str]:
     """Index arrays for neighbouring axes from `axis` on as one, for those axes made one; and the mode that checks it if it has to be."""
     shape = broadcast_shapes("index", [tuple(index.shape) for index in indices])
-    if all(isinstance(index, np.ndarray) for index in indices):
+    if all(is_ndarray(index) for index in indices):
         parts = [
             known_places(index, extent, axis + i)
             for i, (index, extent) in enumerate(zip(indices, extents, strict=True))
@@ -243,7 +244,7 @@ def point_places(indices: Sequence[Any], extents: Sequence[int], axis: int) -> t
         return index if index.dtype.kind == "u" else wrapped_places(index, extents[0])[0], "check"
     place, valid = constant(0, _dtypes.INT64), constant(True, _dtypes.BOOL)
     for i, (index, extent) in enumerate(zip(indices, extents, strict=True)):
-        if isinstance(index, np.ndarray):
+        if is_ndarray(index):
             wrapped = as_array(known_places(index, extent, axis + i))
         else:
             wrapped, inside = wrapped_places(as_array(index), extent)

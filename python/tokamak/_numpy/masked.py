@@ -223,7 +223,7 @@ class Masked(np.lib.mixins.NDArrayOperatorsMixin):
             for i, item in enumerate(items)
             if is_index_array(item) or isinstance(item, (list, int, np.integer))
         ]
-        if len(at) > 1 and not all(isinstance(items[i], (int, np.integer)) for i in at):
+        if len(at) > 1 and any(is_index_array(items[i]) or isinstance(items[i], list) for i in at):
             refuse("indexing x[mask] with several arrays")
         return Masked(self.values[(slice(None),) * self.mask.ndim + items[1:]], self.mask)
 

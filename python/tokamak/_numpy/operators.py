@@ -13,13 +13,14 @@ import numpy as np
 from .. import _dtypes, _sharing
 from .._errors import UserTypeError, fail
 from .._native import ArrayBase
-from .._ops import as_array, convert, is_number
+from .._ops import as_array, convert, full, is_number
 from . import numbers, ufuncs, writing
 
 if TYPE_CHECKING:
     from .._array import Array
 
 OPERANDS = (bool, int, float, np.generic, np.ndarray, ArrayBase, list, tuple)
+_EQUALITIES = (np.equal, np.not_equal)
 _DIVISIONS = (np.true_divide, np.floor_divide, np.remainder)
 
 
@@ -27,7 +28,11 @@ def binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> tuple[Any, Any
     """An operator: as x op y, y op x and x op= y."""
 
     def forward(self: Array, other: Any) -> Any:
-        return _operate(ufunc, python, self, other) if _is_operand(self, other, ufunc) else NotImplemented
+        if _is_operand(self, other, ufunc):
+            return _operate(ufunc, python, self, other)
+        if ufunc in _EQUALITIES and self._weak is None and _is_no_number(other):
+            return full(self.shape, ufunc is np.not_equal, _dtypes.BOOL)
+        return NotImplemented
 
     def reflected(self: Array, other: Any) -> Any:
         return _operate(ufunc, python, other, self) if _is_operand(self, other, ufunc) else NotImplemented
@@ -49,6 +54,12 @@ def _is_operand(x: Array, value: Any, ufunc: np.ufunc) -> bool:
             f"{ufunc.__name__}: complex numbers are not supported; compute with real and imaginary parts",
         )
     return isinstance(value, OPERANDS)
+
+
+def _is_no_number(value: Any) -> bool:
+    """What no element of an array is equal to: None, text, objects that are equal only to themselves."""
+    kind: Any = type(value)
+    return value is None or isinstance(value, (str, bytes, dict, set)) or kind.__eq__ is object.__eq__
 
 
 def _is_count(x: Array) -> bool:

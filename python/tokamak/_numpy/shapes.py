@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes, _memory_order, _sharing
-from .._errors import Error, UserTypeError, UserValueError, fail
+from .._errors import Error, UserTypeError, UserValueError, fail, make, unsupported, user_line
 from .._ops import (
     apply,
     as_array,
@@ -27,7 +27,7 @@ from .._ops import broadcast as broadcast_op
 from .._ops import reshape as reshape_op
 from .._ops import transpose as transpose_op
 from .._registry import implements
-from .._unknown import need_numbers
+from .._unknown import argument_name, need_numbers
 from .reductions import AxisError, axes_of, axis_of, is_end_of_nothing
 
 
@@ -72,6 +72,29 @@ def reshaped_by_columns(x: Any, shape: list[int]) -> Any:
     """A reshape with the first axis running fastest: that of the transpose, transposed."""
     turned = reshape_op(transpose_op(x, range(x.ndim)[::-1]), shape[::-1])
     return transpose_op(turned, range(len(shape))[::-1])
+
+
+class ShapeError(UserValueError, AttributeError):
+    """A shape that an array cannot be given."""
+
+
+def set_shape(x: Any, shape: Any) -> None:
+    """x.shape = shape: no new array, but another shape of this one."""
+    if name := argument_name(x):
+        unsupported(
+            f"setting the shape of the argument {name}",
+            f"the caller's array would have to change its shape; write {name} = {name}.reshape({shape!r})",
+        )
+    made = reshape(x, shape)
+    if made is x:
+        return
+    if not _shares_with(made, x):
+        raise make(
+            ShapeError,
+            f"{x._type_text} cannot be given the shape {made.shape} without a copy; use reshape",
+            user_line(),
+        )
+    _sharing.become(x, made)
 
 
 def _shares_with(made: Any, x: Any) -> bool:

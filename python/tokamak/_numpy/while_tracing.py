@@ -87,6 +87,17 @@ def _of_number(value: Any) -> bool:
     return is_array(value) and _sharing.is_scalar(value)
 
 
+def _of_raising(all: Any = None, *args: Any, **kwargs: Any) -> bool:
+    return any(one in ("raise", "call") for one in (all, *args, *kwargs.values()) if isinstance(one, str))
+
+
+def _refuse_raising(*args: Any, **kwargs: Any) -> None:
+    unsupported(
+        'np.errstate or np.seterr with "raise" or "call" inside a jitted function',
+        "compiled code does not look out for such errors; check results with np.isfinite",
+    )
+
+
 def _without_seed(seed: Any = None) -> bool:
     return seed is None
 
@@ -116,6 +127,8 @@ _REPLACED = [
     Replaced("numpy", "ascontiguousarray", _of_arrays),
     Replaced("numpy", "asfortranarray", _of_arrays),
     Replaced("numpy", "take", _at_computed_places),
+    Replaced("numpy", "errstate", _of_raising, _refuse_raising),
+    Replaced("numpy", "seterr", _of_raising, _refuse_raising),
     Replaced("numpy", "isscalar", _of_number, lambda _: True),
     Replaced("numpy.lib.stride_tricks", "as_strided", _of_arrays, _refuse_strides),
     Replaced("numpy", "nditer", _of_arrays, _refuse_nditer),
@@ -131,55 +144,11 @@ _REPLACED = [
 
 #: Functions whose results a traced function may write computed values to, even where all that they are given is known
 _MAKING = (
-    *(
-        "array",
-        "asarray",
-        "asanyarray",
-        "ascontiguousarray",
-        "copy",
-        "arange",
-        "linspace",
-        "logspace",
-        "geomspace",
-    ),
-    *(
-        "eye",
-        "identity",
-        "tri",
-        "tril",
-        "triu",
-        "diag",
-        "diagflat",
-        "vander",
-        "tile",
-        "repeat",
-        "meshgrid",
-        "indices",
-    ),
-    *(
-        "zeros_like",
-        "ones_like",
-        "empty_like",
-        "full_like",
-        "fromiter",
-        "fromfunction",
-        "concatenate",
-        "stack",
-    ),
-    *(
-        "vstack",
-        "hstack",
-        "block",
-        "outer",
-        "reshape",
-        "hanning",
-        "hamming",
-        "blackman",
-        "bartlett",
-        "kaiser",
-    ),
-    *("where", "pad", "broadcast_to"),
-)
+    "array asarray asanyarray ascontiguousarray copy arange linspace logspace geomspace eye identity tri "
+    "tril triu diag diagflat vander tile repeat meshgrid indices zeros_like ones_like empty_like "
+    "full_like fromiter fromfunction concatenate stack vstack hstack block outer reshape hanning hamming "
+    "blackman bartlett kaiser where pad broadcast_to"
+).split()
 
 
 def _of_anything(*args: Any, **kwargs: Any) -> bool:
@@ -204,6 +173,11 @@ def _written_to(made: Any) -> Any:
         return type(made)(map(_written_to, made))
     is_ours = type(made) is np.ndarray and made.dtype.kind in "biuf"
     return _sharing.with_memory(as_array(made.copy())) if is_ours else made
+
+
+_MAKING_ARRAYS = frozenset(
+    ("zeros", "empty", "ones", "full", "array", "asarray", "asanyarray")
+)  # never scalars
 
 
 @functools.lru_cache(maxsize=1)
@@ -313,11 +287,34 @@ def _replacement(one: Replaced, original: Any) -> Any:
         wanted = {key: value for key, value in kwargs.items() if key != "like"}
         if not (is_array(kwargs.get("like")) or one.is_ours(*args, **wanted)):
             return original(*args, **kwargs)
-        is_users = one.by_anyone or _is_called_by(sys._getframe(1), one.name)
-        return make(*args, **wanted) if is_users else original(*args, **kwargs)
+        caller = sys._getframe(1)
+        is_users = one.by_anyone or (_is_called_by(caller, one.name) and not _is_memoised(caller))
+        if not is_users:
+            return original(*args, **kwargs)
+        made = make(*args, **wanted)
+        is_new = one.name in _MAKING_ARRAYS and is_array(made) and made.ndim == 0
+        return _sharing.with_memory(made) if is_new else made
 
     replaced.replaces = getattr(original, "replaces", original)  # type: ignore[attr-defined]
     return replaced
+
+
+class _Memoised(threading.local):
+    """The code of functions whose results functools.lru_cache keeps. They are given no traced values, which cannot be hashed; what they
+    make is kept for callers outside of the traced function, too."""
+
+    codes: frozenset[CodeType] = frozenset()
+
+
+_memoised = _Memoised()
+
+
+def _is_memoised(frame: Any) -> bool:
+    while _memoised.codes and frame is not None:
+        if frame.f_code in _memoised.codes:
+            return True
+        frame = frame.f_back
+    return False
 
 
 _made: dict[Any, Any] = {}
@@ -330,16 +327,18 @@ def _replacement_of(one: Replaced, original: Any) -> Any:
 
 
 @contextmanager
-def recording(of_lists: bool = False) -> Iterator[None]:
+def recording(of_lists: bool = False, memoised: frozenset[CodeType] = frozenset()) -> Iterator[None]:
     """Inside, arrays that the traced function makes are Arrays, to which traced values can be written; and, if that is asked for, all
     functions take lists of Arrays."""
     parts = [_always, _for_lists] if of_lists else [_always]
     with _lock:
         for part in parts:
             part.start()
+    before, _memoised.codes = _memoised.codes, _memoised.codes | memoised
     try:
         yield
     finally:
+        _memoised.codes = before
         with _lock:
             for part in reversed(parts):
                 part.stop()
