@@ -5,13 +5,18 @@
 SHELL := /bin/bash
 BUILD := build
 VENV := .venv
+VENV_BENCH := .venv-bench
 PREFIX ?= /usr/local
 PYTHON ?= python3
 JOBS ?= $(shell nproc)
 export PYTHON JOBS
 
 .DEFAULT_GOAL := help
-.PHONY: help setup system build demo test test-cpp test-lit test-python test-example explore install \
+# Of `make bench`: what to run (WORK=softmax), and other options (ARGS=--quick).
+WORK ?=
+ARGS ?=
+
+.PHONY: help setup system build demo bench bench-compile guard test test-cpp test-lit test-python test-example explore install \
         format lint lint-setup tidy clean distclean
 
 help: ## Show this list
@@ -37,8 +42,22 @@ build: setup $(BUILD)/build.ninja ## Build all: library, command, Python package
 demo: build ## Compile and time four programs against NumPy
 	@$(VENV)/bin/python bench/demo.py
 
+$(VENV_BENCH)/.ready: requirements-bench.txt scripts/make-bench-venv.sh | system
+	@scripts/make-bench-venv.sh $(VENV_BENCH)
+
+bench: build $(VENV_BENCH)/.ready ## Time everything against its peers; WORK=softmax for some, ARGS=--quick
+	@scripts/link-package.sh $(VENV_BENCH) $(BUILD)
+	@$(VENV_BENCH)/bin/python bench/suite.py $(WORK) $(ARGS)
+
+bench-compile: build ## Count the instructions that compiling takes
+	@scripts/install-packages.sh valgrind
+	@$(VENV)/bin/python bench/compile_cost.py $(WORK) $(ARGS)
+
+guard: build ## Check in seconds that no speed has collapsed, against NumPy only
+	@$(VENV)/bin/python bench/guard.py
+
 test: build ## Run all tests
-	@scripts/run-tests.sh $(BUILD) $(VENV) example lit cpp python
+	@scripts/run-tests.sh $(BUILD) $(VENV) example lit cpp guard python
 
 test-cpp: build ## Run the C++ tests
 	@scripts/run-tests.sh $(BUILD) $(VENV) cpp
@@ -81,5 +100,5 @@ tidy: lint-setup build ## Run clang-tidy over the C++ sources
 clean: ## Remove what was built
 	rm -rf $(BUILD) build-debug build-asan build-tsan
 
-distclean: clean ## Remove .venv too
-	rm -rf $(VENV) .pytest_cache .hypothesis .mypy_cache .ruff_cache dist
+distclean: clean ## Remove .venv and .venv-bench too
+	rm -rf $(VENV) $(VENV_BENCH) .pytest_cache .hypothesis .mypy_cache .ruff_cache dist

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 REST = 0.03  # seconds before a turn, at least
 TURN = 0.03  # seconds that a turn lasts at least
+BATCH = 1e-3  # seconds of calls between two looks at the clock
+LONG = 0.3  # seconds of a call that needs no call before it: what wakes threads and fills caches is short
 
 
 def busy_seconds() -> float:
@@ -35,15 +38,23 @@ def rest(until: float) -> None:
             return
 
 
-def turn(call: Callable[[], Any]) -> tuple[float, bool]:
-    """Seconds of a call, over as many as a turn takes, and whether other processes were at work."""
-    call()
+def timed(call: Callable[[], Any], seconds: float, batch: int = 1) -> tuple[float, bool]:
+    """Seconds of a call, over batches of calls until the time is up, and whether other processes were at work."""
     busy, own = busy_seconds(), time.process_time()
-    count = 0
+    batches = 0
     start = now = time.perf_counter()
-    while now - start < TURN:
-        call()
-        count += 1
+    while batches == 0 or now - start < seconds:
+        for _ in repeat(None, batch):
+            call()
+        batches += 1
         now = time.perf_counter()
     others = (busy_seconds() - busy) - (time.process_time() - own)
-    return (now - start) / count, not is_little(others, now - start)
+    return (now - start) / (batches * batch), not is_little(others, now - start)
+
+
+def turn(call: Callable[[], Any], seconds: float = TURN) -> tuple[float, bool]:
+    """The same for a turn, which begins with a call that does not count, unless calls are long."""
+    once, disturbed = timed(call, 0)
+    if once > LONG:
+        return once, disturbed
+    return timed(call, seconds, batch=max(1, int(BATCH / once)))

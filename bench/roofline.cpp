@@ -1,0 +1,67 @@
+// What this machine can do: bandwidth of memory, and fused multiply-adds in registers. Compiled for the processor it
+// runs on, and called by roofline.py, every function on each thread with its own part of the arrays.
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+#if defined(__AVX512F__)
+using Floats = __m512;
+static Floats load(const float* p) { return _mm512_load_ps(p); }
+static void stream(float* p, Floats v) { _mm512_stream_ps(p, v); }
+static Floats fma(Floats a, Floats b, Floats c) { return _mm512_fmadd_ps(a, b, c); }
+#else
+using Floats = __m256;
+static Floats load(const float* p) { return _mm256_load_ps(p); }
+static void stream(float* p, Floats v) { _mm256_stream_ps(p, v); }
+static Floats fma(Floats a, Floats b, Floats c) { return _mm256_fmadd_ps(a, b, c); }
+#endif
+
+constexpr int64_t kLanes = sizeof(Floats) / sizeof(float);
+constexpr int64_t kStep = 8 * kLanes;
+
+/// Keeps the compiler from leaving out what leads to the value, and from knowing it: equal sums would become one.
+static void keep(Floats& value) { asm volatile("" : "+v"(value)); }
+
+extern "C" {
+
+/// Reads `count` floats, a multiple of 128, at a 64-byte boundary.
+void read_only(const float* a, int64_t count) {
+  Floats sums[8] = {};
+  for (int64_t i = 0; i < count; i += kStep) {
+#pragma GCC unroll 8
+    for (int j = 0; j < 8; ++j) sums[j] += load(a + i + j * kLanes);
+  }
+  for (Floats& sum : sums) keep(sum);
+}
+
+/// Writes them with non-temporal stores.
+void write_only(float* out, int64_t count) {
+  for (int64_t i = 0; i < count; i += kLanes) stream(out + i, Floats{});
+  _mm_sfence();
+}
+
+void copy(const float* a, float* out, int64_t count) {
+  for (int64_t i = 0; i < count; i += kLanes) stream(out + i, load(a + i));
+  _mm_sfence();
+}
+
+void add(const float* a, const float* b, float* out, int64_t count) {
+  for (int64_t i = 0; i < count; i += kLanes) stream(out + i, load(a + i) + load(b + i));
+  _mm_sfence();
+}
+
+/// Twelve independent chains of fused multiply-adds; returns the floating-point operations done in f32.
+int64_t multiply_add(int64_t rounds) {
+  Floats sums[12] = {};
+  Floats x{}, y{};
+  for (Floats& sum : sums) keep(sum);
+  keep(x), keep(y);
+  for (int64_t i = 0; i < rounds; ++i) {
+#pragma GCC unroll 12
+    for (int j = 0; j < 12; ++j) sums[j] = fma(x, y, sums[j]);
+  }
+  for (Floats& sum : sums) keep(sum);
+  return rounds * 12 * kLanes * 2;
+}
+}
