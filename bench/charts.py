@@ -113,6 +113,10 @@ def page(body: Sequence[str], width: float, height: float, label: str) -> str:
     )
 
 
+def quiet(x: float, y: float, anchor: str, text: str) -> str:
+    return f'<text class="quiet" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
+
+
 def legend(names: Mapping[str, str], y: float) -> list[str]:
     body, x = [], 0.0
     for key, title in names.items():
@@ -135,9 +139,7 @@ def dots(
     for tick in axis.ticks(fine):
         x = axis.at(tick)
         body.append(f'<line class="grid" x1="{x:.1f}" y1="{top}" x2="{x:.1f}" y2="{bottom}"/>')
-        body.append(
-            f'<text class="quiet" x="{x:.1f}" y="{bottom + 16}" text-anchor="middle">{number(tick)}{unit}</text>'
-        )
+        body.append(quiet(x, bottom + 16, "middle", f"{number(tick)}{unit}"))
     if line:
         x = axis.at(line)
         body.append(f'<line class="line" x1="{x:.1f}" y1="{top}" x2="{x:.1f}" y2="{bottom}"/>')
@@ -150,7 +152,7 @@ def dots(
                 f'<circle cx="{axis.at(value):.1f}" cy="{y}" r="5" fill="{COLOURS[key]}" fill-opacity="0.85">'
                 f"<title>{escape(tip)}</title></circle>"
             )
-    body.append(f'<text class="quiet" x="{NAMES_TO}" y="{bottom + 34}">{escape(label)}</text>')
+    body.append(quiet(NAMES_TO, bottom + 34, "start", label))
     return page(body, WIDTH, bottom + 38, label)
 
 
@@ -176,7 +178,7 @@ def lines(panels: Sequence[Panel], names: Mapping[str, str], x_label: str, y_lab
                 for x, y in curve
             ]
     bottom = LEGEND + 24 + (len(panels) + 1) // 2 * (height + 60)
-    body.append(f'<text class="quiet" x="40" y="{bottom}">{escape(f"{y_label} over {x_label}")}</text>')
+    body.append(quiet(40, bottom, "start", f"{y_label} over {x_label}"))
     return page(body, WIDTH, bottom + 6, f"{y_label} over {x_label}")
 
 
@@ -185,19 +187,14 @@ def grid(across: Axis, up: Axis, is_first: bool) -> list[str]:
     for tick in across.ticks(False):
         x = across.at(tick)
         body.append(f'<line class="grid" x1="{x:.1f}" y1="{up.left:.1f}" x2="{x:.1f}" y2="{up.right:.1f}"/>')
-        body.append(
-            f'<text class="quiet" x="{x:.1f}" y="{up.left + 16:.1f}" text-anchor="middle">{number(tick)}</text>'
-        )
+        body.append(quiet(x, up.left + 16, "middle", number(tick)))
     for tick in up.ticks(False):
         y = up.at(tick)
         body.append(
             f'<line class="grid" x1="{across.left:.1f}" y1="{y:.1f}" x2="{across.right:.1f}" y2="{y:.1f}"/>'
         )
         if is_first:
-            body.append(
-                f'<text class="quiet" x="{across.left - 6:.1f}" y="{y + 4:.1f}" text-anchor="end">'
-                f"{seconds_text(tick)}</text>"
-            )
+            body.append(quiet(across.left - 6, y + 4, "end", seconds_text(tick)))
     return body
 
 

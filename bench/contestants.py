@@ -1,8 +1,8 @@
 """The contestants: how each library gets a workload, and gives its answer back.
 
-Each runs in a process of its own (worker.py), which calls `open_library` once. For a workload, `prepare` does what
-users do before their first call, such as converting the data; what it returns compiles or builds what the library
-runs, and returns the call that is timed. A call returns when its result is there.
+Each runs in a process of its own (worker.py), which calls `open_library` once. For a workload, `prepare` does
+what users do before their first call, such as converting the data; what it returns compiles or builds what
+the library runs, and returns the call that is timed. A call returns when its result is there.
 """
 
 from __future__ import annotations

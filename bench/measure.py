@@ -1,8 +1,8 @@
 """Measuring: the contestants of a workload are prepared and checked, then take turns.
 
-Before a turn there is a rest, until the threads of the one before have gone to sleep and the machine is idle, or
-patience is at its end. A time is the best of all turns; turns during which other processes took part of the machine
-are left out, unless there are no others.
+Before a turn there is a rest, until the threads of the one before have gone to sleep and the machine is idle,
+or patience is at its end. A time is the best of all turns; turns during which other processes took part of
+the machine are left out, unless there are no others.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Effort:
 
 
 class Team:
-    """The processes of the contestants; one that does not answer is ended, and started again for the next workload."""
+    """The processes of the contestants. One that does not answer is ended, and started again when needed."""
 
     def __init__(self, contestants: Sequence[Contestant], threads: int, effort: Effort, logs: Path) -> None:
         self.contestants = list(contestants)
@@ -206,7 +206,7 @@ class Bench:
             return Prepared(failed=str(error))
 
     def take_turns(self, measured: Measured, calls: dict[str, WorkerProcess]) -> None:
-        """In rounds, until the time is spent. Who is so slow that a turn takes more than a fair share has few."""
+        """In rounds, until the time is spent. Whose turns take more than a fair share of it has few."""
         effort = self.team.effort
         times = {name: Times() for name in calls}
         until = time.perf_counter() + effort.seconds + effort.patience

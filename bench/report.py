@@ -2,8 +2,8 @@
 
     python bench/report.py FOLDER      writes FOLDER/benchmarks.md again, and the charts beside it
 
-FOLDER/benchmarks/results.json is of the run against the peers, ablation.json of the one that turns parts of Tokamak
-off, compile.json of the count of instructions. What is not there is left out.
+FOLDER/benchmarks/results.json is of the run against the peers, ablation.json of the one that turns parts of
+Tokamak off, compile.json of the count of instructions. What is not there is left out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import targets
 from charts import Panel, Row, seconds_text
 from contestants import ABLATIONS, CONTESTANTS
 from measure import Measured
-from workloads.model import GROUPS
+from workloads.model import DIVISION, ELEMENTARY, GROUPS
 
 TITLES = {one.name: one.title for one in CONTESTANTS}
 OFF = {one.name: one.title for one in ABLATIONS if one.name != "tokamak"}
@@ -95,30 +95,40 @@ class Page:
         return path
 
 
+def prose(text: str) -> str:
+    """A paragraph, on one line."""
+    return " ".join(text.split())
+
+
 def introduce(page: Page, about: Mapping[str, Any]) -> None:
     versions = ", ".join(f"{TITLES[name]} {v}" for name, v in about["versions"].items() if name != "tokamak")
     page.say(
         "# Benchmarks",
         "Written by `make bench`, which runs all of this: do not edit.",
-        f"{about['processor']}, {about['threads']} threads, {about['vectors']}; Python {about['python']}; {versions}."
-        f" Tokamak {about['versions'].get('tokamak', '')} compiles plain NumPy functions"
-        " ([bench/workloads](../bench/workloads)); the others run what people write for them, on the same data, with"
-        " the same number of threads. Every answer is compared with NumPy's in double precision before a time is"
-        " taken. The contestants, each in a process of its own, take turns; a time is the best of the turns that other"
-        " processes did not disturb. A star marks those that had no such turn.",
+        prose(
+            f"""{about["processor"]}, {about["threads"]} threads, {about["vectors"]}; Python
+            {about["python"]}; {versions}. Tokamak compiles plain NumPy functions ([bench/workloads](../bench/workloads)); the
+            others run what people write for them, on the same data, with the same number of threads. Every
+            answer is compared with NumPy's in double precision before a time is taken. The contestants, each
+            in a process of its own, take turns; a time is the best of the turns that other processes did not
+            disturb. A star marks those that had no such turn."""
+        ),
     )
     limits = about["limits"]
     if limits["missing"]:
         page.say(f"The limits of the machine are not known: {limits['missing']}.")
         return
-    gigabytes = {name: f"{limits[name] / 1e9:.1f} GB/s" for name in ("read", "write", "copy", "add")}
+    speed = {name: f"{limits[name] / 1e9:.1f} GB/s" for name in ("read", "write", "copy", "add")}
     page.say(
-        f"The limit of the machine was measured in the same run: it reads {gigabytes['read']}, writes"
-        f" {gigabytes['write']}, copies {gigabytes['copy']} and adds arrays at {gigabytes['add']}, with non-temporal"
-        f" stores, bytes read and written together; fused multiply-adds in registers do"
-        f" {limits['flops'] / 1e9:.0f} GFLOP/s in f32. *Limit* below is the least time that a call can take, by"
-        " the bytes it must move (once, where they do not fit the last cache) or by its arithmetic, over the time it"
-        " took. An elementary function counts as 20 operations, as do a division and a square root."
+        prose(
+            f"""The limit of the machine was measured in the same run: it reads {speed["read"]}, writes
+            {speed["write"]}, copies {speed["copy"]} and adds arrays at {speed["add"]}, with non-temporal
+            stores, bytes read and written together; fused multiply-adds in registers do
+            {limits["flops"] / 1e9:.0f} GFLOP/s in f32. *Limit* below is the least time that a call can take,
+            by the bytes it must move (once, where they do not fit the last cache) or by its arithmetic, over
+            the time it took. An elementary function counts as {ELEMENTARY} operations, a division and a
+            square root as {DIVISION}."""
+        )
     )
 
 
@@ -142,8 +152,11 @@ def show_targets(page: Page, measured: Sequence[Measured]) -> None:
 def show_times(page: Page, measured: Sequence[Measured]) -> None:
     page.say(
         "## Time of a call",
-        "*Faster* is the time of the fastest peer over Tokamak's: below 1 it is faster than Tokamak. An empty field is"
-        " a peer that has no way to say it, or that nobody would use for it. In the charts, 1 is Tokamak.",
+        prose(
+            """*Faster* is the time of the fastest peer over Tokamak's: below 1 it is faster than Tokamak. An
+            empty field is a peer that has no way to say it, or that nobody would use for it. In the charts, 1
+            is Tokamak."""
+        ),
     )
     for group in GROUPS:
         members = [m for m in measured if m.group == group.name and "tokamak" in m.seconds]
@@ -172,8 +185,10 @@ def times_table(members: Sequence[Measured]) -> str:
 def show_first_calls(page: Page, measured: Sequence[Measured]) -> None:
     page.say(
         "## First call",
-        "Compiling and the first run, in a process that has compiled another program before. Caches of compiled code"
-        " are off.",
+        prose(
+            """Compiling and the first run, in a process that has compiled another program before. Caches of
+            compiled code are off."""
+        ),
     )
     rows = [
         Row(f"{m.title}, {m.data}", {k: m.first[k] * 1e3 for k in COMPILERS if k in m.first})
@@ -196,8 +211,11 @@ def show_memory(page: Page, measured: Sequence[Measured]) -> None:
     names = [name for name in TITLES if any(name in m.memory for m in members)]
     page.say(
         "## Memory",
-        "By how much a call raises the resident memory of its process at the most, in MB, its result included; each"
-        " in a fresh process that has made the call once before, and has given back what it could.",
+        prose(
+            """By how much a call raises the resident memory of its process at the most, in MB, its result
+            included; each in a fresh process that has made the call once before, and has given back what it
+            could."""
+        ),
     )
     rows = [
         Row(f"{m.title}, {m.data}", {n: max(m.memory[n] / 1e6, 0.01) for n in in_order(m.memory)})
@@ -259,7 +277,10 @@ def show_ablation(page: Page, measured: Sequence[Measured]) -> None:
     names = [name for name in OFF if any(name in m.seconds for m in members)]
     page.say(
         "## Where the speed comes from",
-        "How many times longer a call takes with one part of Tokamak turned off (`make bench ARGS=--ablate`).",
+        prose(
+            """How many times longer a call takes with one part of Tokamak turned off (`make bench
+            ARGS=--ablate`)."""
+        ),
     )
     rows = [
         Row(f"{m.title}, {m.data}", {n: slowdown(m, n) for n in names if n in m.seconds}) for m in members
@@ -277,8 +298,10 @@ def show_ablation(page: Page, measured: Sequence[Measured]) -> None:
 def show_compile_cost(page: Page, numbers: Mapping[str, Any]) -> None:
     page.say(
         "## What compiling costs",
-        "Instructions that tracing and compiling execute on one thread, counted by callgrind (`make bench-compile`):"
-        " noise does not touch them.",
+        prose(
+            """Instructions that tracing and compiling execute on one thread, counted by callgrind (`make
+            bench-compile`): noise does not touch them."""
+        ),
     )
     rows = [
         [f"`{name}`", f"{one['instructions'] / 1e6:.1f} M", str(one["kernels"])]

@@ -2,9 +2,9 @@
 
     python bench/suite.py [NAME ...] [--quick] [--ablate] [--seconds S] [--threads N] [--out FOLDER] [--list]
 
-A NAME is a group (large, reading, grids, cache, call, products, decoding, other) or what names of workloads begin with:
-`softmax` is eight of them. A run of everything writes docs/benchmarks.md with its charts and numbers; any other run
-writes the same to build/bench. A peer that is not installed, or fails, is shown as such.
+A NAME is a group (large, reading, grids, cache, call, products, decoding, other) or what names of workloads
+begin with: `softmax` is eight of them. A run of everything writes docs/benchmarks.md with its charts and
+numbers; any other run writes the same to build/bench. A peer that is not there, or fails, is shown as such.
 """
 
 from __future__ import annotations
@@ -202,9 +202,7 @@ def print_times(measured: Sequence[Measured], contestants: Sequence[Contestant],
         Column("limit", [f"{m.share:.0%}" if m.share else "" for m in measured], optional=True),
         Column("memory", [memory_text(m) for m in measured], optional=True),
     ]
-    say(
-        f"\n{bold('Time of a call')} {dim('the best of interleaved turns; * others were at work in all of them')}"
-    )
+    say(f"\n{bold('Time of a call')} {dim('the best of interleaved turns; * others were at work meanwhile')}")
     print_table(columns, width)
 
 

@@ -39,7 +39,7 @@ def rest(until: float) -> None:
 
 
 def timed(call: Callable[[], Any], seconds: float, batch: int = 1) -> tuple[float, bool]:
-    """Seconds of a call, over batches of calls until the time is up, and whether other processes were at work."""
+    """Seconds of a call, over batches until the time is up, and whether other processes were at work."""
     busy, own = busy_seconds(), time.process_time()
     batches = 0
     start = now = time.perf_counter()

@@ -1,4 +1,4 @@
-"""A process that runs one contestant: it prepares workloads, checks their answers, takes turns, measures memory.
+"""A process that runs one contestant: prepares workloads, checks answers, takes turns, measures memory.
 
 The processes are kept for the whole run. The one that asks (measure.py) sees to it that one works at a time.
 """
@@ -50,7 +50,7 @@ class Prepared:
 
 
 def deviation(got: np.ndarray, want: np.ndarray, tolerance: float) -> tuple[float, float]:
-    """The largest, relative to the largest magnitude, and the share of elements that deviate by more than allowed."""
+    """The largest, relative to the largest magnitude, and the share of elements beyond the tolerance."""
     got, want = np.atleast_1d(got).astype(np.float64), np.atleast_1d(want).astype(np.float64)
     scale = max(float(np.abs(want).max(initial=0)), 1e-30)
     errors = np.abs(got - want)

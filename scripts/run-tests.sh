@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# run-tests.sh BUILD VENV SUITE...: runs the suites (cpp, example, lit, python), all of them even when one fails, then
+# run-tests.sh BUILD VENV SUITE...: runs the suites (cpp, example, guard, lit, python), all of them even when one fails, then
 # repeats the closing lines of each runner, so that the counts stand together at the end. Fails when any of them failed.
 set -uo pipefail
 
@@ -18,6 +18,10 @@ run_cpp() {
 
 run_example() {
   scripts/check-example.sh "$build"
+}
+
+run_guard() {
+  TOKAMAK_VERIFY=0 "$venv/bin/python" bench/guard.py
 }
 
 run_lit() {

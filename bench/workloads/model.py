@@ -1,10 +1,10 @@
 """What a workload is.
 
-Its function is plain NumPy code: NumPy runs it as it stands, and Tokamak compiles it. Peers get what people would
-write for them, next to it:
+Its function is plain NumPy code: NumPy runs it as it stands, and Tokamak compiles it. Peers get what people
+would write for them, next to it:
 
-    torch, jax, numba   a maker: given the library, it returns the function. Without a maker, jax gets the NumPy code
-                        with `np` standing for `jax.numpy`
+    torch, jax, numba   a maker: given the library, it returns the function. Without a maker, jax gets
+                        the NumPy code with `np` standing for `jax.numpy`
     numexpr             an expression over the names of the function's parameters
     onnx                the nodes of a graph over these names, in ONNX's text form; its result is `result`
 
@@ -89,8 +89,8 @@ class Workload:
 
 @dataclass(frozen=True)
 class Group:
-    """Workloads that the same is asked of: how many times faster than the best peer, and which share of the limit of
-    the machine."""
+    """Workloads that the same is asked of: how many times faster than the best peer, and which share of the
+    limit of the machine."""
 
     name: str
     title: str
@@ -122,7 +122,7 @@ def as_list(result: Any) -> list[Any]:
 
 
 def rebound(function: Callable[..., Any], numpy: Any) -> Callable[..., Any]:
-    """The function with another module standing for `np`, in the functions of these files that it calls too."""
+    """The function with another module standing for `np`, also in what it calls of these files."""
     worlds: dict[int, dict[str, Any]] = {}
 
     def again(one: types.FunctionType) -> types.FunctionType:
@@ -177,8 +177,8 @@ def weights(rng: np.random.Generator, *shape: int, dtype: Any = F32) -> np.ndarr
     return normal(rng, *shape, dtype=dtype, scale=fan_in**-0.5)
 
 
-# Arithmetic, in units of one addition: a division and a square root keep the processor for about as long as ten
-# fused multiply-adds, an elementary function is a polynomial of about as many.
+# Arithmetic, in units of one addition: a division and a square root keep the processor for about as long as
+# ten fused multiply-adds, an elementary function is a polynomial of about as many.
 
 DIVISION = 20
 ELEMENTARY = 20

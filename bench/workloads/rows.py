@@ -1,7 +1,7 @@
 """Work on rows: softmax, cross-entropy, norms and gelu, in rows of four lengths, in f32 and bf16.
 
-In bf16 the rows are widened to f32, and the result is rounded: as networks are written, and as torch's own functions
-compute.
+In bf16 the rows are widened to f32, and the result is rounded: as networks are written, and as torch's own
+functions compute.
 """
 
 from __future__ import annotations
