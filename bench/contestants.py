@@ -9,20 +9,18 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import math
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
-from workloads.model import BF16, Workload, as_list, rebound
+from workloads.model import BF16, F32, Workload, rebound
 
 Call = Callable[[], Any]
-
-
-class NotForItError(Exception):
-    """The library cannot do this workload, or nobody would use it for it; says why."""
 
 
 @dataclass(frozen=True)
@@ -249,9 +247,13 @@ class NumExpr(Library):
         numexpr.evaluate("sqrt(x) * 2", {"x": np.ones(7, np.float32)})
 
     def prepare(self, workload, inputs, results):
-        names = dict(zip(workload.parameters, inputs, strict=True))
-        evaluate, expression = self.numexpr.evaluate, workload.numexpr
-        return lambda: partial(evaluate, expression, names)
+        names: dict[str, Any] = dict(zip(workload.parameters, inputs, strict=True))
+        expression = workload.numexpr
+        if inputs[0].dtype == F32:  # numbers in an expression are f64, and would make all of it f64
+            for i, text in enumerate(sorted(set(re.findall(r"\d+\.\d+", expression)))):
+                names[f"number_{i}"] = F32.type(text)
+                expression = expression.replace(text, f"number_{i}")
+        return lambda: partial(self.numexpr.evaluate, expression, names)
 
 
 class Numba(Library):
@@ -312,17 +314,32 @@ class Onnx(Library):
         return model.SerializeToString()
 
     def prepare(self, workload, inputs, results):
-        if any(a.dtype == BF16 for a in inputs):
-            raise NotForItError("Python cannot give it bf16")
         model = self.model(workload, inputs, results)
         count = workload.constants or len(inputs)
         feeds = dict(zip(workload.parameters[:count], inputs[:count], strict=True))
+        half = any(a.dtype == BF16 for a in inputs)
+        if half:  # which it does not take from NumPy
+            feeds = {name: self.value(array) for name, array in feeds.items()}
 
         def build():
             session = self.runtime.InferenceSession(model, self.settings, providers=["CPUExecutionProvider"])
-            return partial(session.run, None, feeds)
+            return partial(session.run_with_ort_values if half else session.run, None, feeds)
 
         return build
+
+    def value(self, array: np.ndarray) -> Any:
+        if array.dtype != BF16:
+            return self.runtime.OrtValue.ortvalue_from_numpy(array)
+        make = self.runtime.OrtValue.ortvalue_from_numpy_with_onnx_type
+        return make(array.view(np.uint16), self.onnx.TensorProto.BFLOAT16)
+
+    def to_numpy(self, value):
+        if not isinstance(value, self.runtime.OrtValue):
+            return np.asarray(value)
+        if value.data_type() != "tensor(bfloat16)":
+            return value.numpy()
+        shape = tuple(value.shape())
+        return np.frombuffer(ctypes.string_at(value.data_ptr(), 2 * math.prod(shape)), BF16).reshape(shape)
 
 
 LIBRARIES = {
@@ -345,15 +362,3 @@ def keep_to(threads: int) -> None:
     """This process, and all it starts, on as many processors as there are threads."""
     allowed = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, allowed[:threads])
-
-
-__all__ = [
-    "ABLATIONS",
-    "CONTESTANTS",
-    "Contestant",
-    "Library",
-    "NotForItError",
-    "Result",
-    "as_list",
-    "open_library",
-]

@@ -107,8 +107,8 @@ def introduce(page: Page, about: Mapping[str, Any]) -> None:
         "Written by `make bench`, which runs all of this: do not edit.",
         prose(
             f"""{about["processor"]}, {about["threads"]} threads, {about["vectors"]}; Python
-            {about["python"]}; {versions}. Tokamak compiles plain NumPy functions ([bench/workloads](../bench/workloads)); the
-            others run what people write for them, on the same data, with the same number of threads. Every
+            {about["python"]}; {versions}. Tokamak compiles plain NumPy functions
+            ([bench/workloads](../bench/workloads)); the others run what people write for them, on the same data, with the same number of threads. Every
             answer is compared with NumPy's in double precision before a time is taken. The contestants, each
             in a process of its own, take turns; a time is the best of the turns that other processes did not
             disturb. A star marks those that had no such turn."""

@@ -18,9 +18,10 @@ from typing import Any
 import contestants
 import numpy as np
 import workloads
-from contestants import Contestant, NotForItError, as_list
+from contestants import Contestant
 from exchange import Shared
 from turns import turn
+from workloads.model import as_list
 
 
 class WrongAnswerError(Exception):
@@ -99,8 +100,6 @@ class Worker:
             prepared.notes = self.library.notes()
         except WrongAnswerError as error:
             prepared.failed, prepared.wrong = f"wrong answer: {error}", True
-        except NotForItError as error:
-            prepared.failed = str(error)
         except Exception as error:  # a peer that cannot run this one must not stop the others
             lines = [line.strip() for line in str(error).splitlines() if line.strip()]
             prepared.failed = f"{type(error).__name__}: {lines[0] if lines else ''}"[:300]
