@@ -23,6 +23,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import report
 import workloads
 from exchange import Folder, Shared
 from workloads.model import Workload
@@ -187,6 +188,8 @@ def main() -> int:
     if not options.names:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps({"workloads": found}, indent=1) + "\n")
+        if path.with_name("results.json").exists():
+            report.write_page(options.out)
     return 0
 
 

@@ -64,15 +64,12 @@ ABLATIONS = [
 
 
 def environment(threads: int) -> dict[str, str]:
-    """What libraries read when they are loaded, so that all have the same number of threads."""
-    count = str(threads)
-    names = ("OMP", "TOKAMAK", "OPENBLAS", "MKL", "NUMBA", "NUMEXPR", "NUMEXPR_MAX")
+    """What libraries read when they are loaded, so that all have the same number of threads. jax has no setting:
+    it takes as many as there are processors, which `keep_to` sees to."""
+    names = ("TOKAMAK", "OMP", "OPENBLAS", "MKL", "NUMBA", "NUMEXPR")
     return {
-        **{
-            f"{name}_NUM_THREADS" if name != "NUMEXPR_MAX" else "NUMEXPR_MAX_THREADS": count for name in names
-        },
+        **{f"{name}_NUM_THREADS": str(threads) for name in names},
         "JAX_PLATFORMS": "cpu",
-        "XLA_FLAGS": f"--xla_cpu_multi_thread_eigen=true intra_op_parallelism_threads={count}",
         "TORCHINDUCTOR_COMPILE_THREADS": "1",  # no processes that linger
         "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1",  # a first call compiles, also when this runs again
         "PYTHONHASHSEED": "0",

@@ -108,10 +108,11 @@ def introduce(page: Page, about: Mapping[str, Any]) -> None:
         prose(
             f"""{about["processor"]}, {about["threads"]} threads, {about["vectors"]}; Python
             {about["python"]}; {versions}. Tokamak compiles plain NumPy functions
-            ([bench/workloads](../bench/workloads)); the others run what people write for them, on the same data, with the same number of threads. Every
-            answer is compared with NumPy's in double precision before a time is taken. The contestants, each
-            in a process of its own, take turns; a time is the best of the turns that other processes did not
-            disturb. A star marks those that had no such turn."""
+            ([bench/workloads](../bench/workloads)); the others run what people write for them, on the same
+            data, with the same number of threads. Every answer is compared with NumPy's in double precision
+            before a time is taken. The contestants, each in a process of its own, take turns; a time is the
+            best of the turns that other processes did not disturb. A star marks those that had no such
+            turn."""
         ),
     )
     limits = about["limits"]
@@ -178,8 +179,9 @@ def times_table(members: Sequence[Measured]) -> str:
     for m in members:
         cells = [time_cell(m, name) for name in names]
         share = "" if m.share is None else f"{m.share:.0%}"
-        rows.append([f"`{m.name}`", m.data, *cells, ratio_cell(m.faster), share])
-    return table(["workload", "data", *(TITLES[n] for n in names), "faster", "limit"], rows)
+        kernels = str(m.notes.get("kernels", ""))
+        rows.append([f"`{m.name}`", m.data, kernels, *cells, ratio_cell(m.faster), share])
+    return table(["workload", "data", "kernels", *(TITLES[n] for n in names), "faster", "limit"], rows)
 
 
 def show_first_calls(page: Page, measured: Sequence[Measured]) -> None:

@@ -2,10 +2,10 @@
 
     python cuda_stand_ins.py
 
-The torch of PyPI for x86-64 Linux needs gigabytes of CUDA's libraries to load, and none of them to compute on a
-processor. For each that it needs and that is not there, this puts one of the same name next to torch's own. It has
-the functions that torch may look up, under the version that it asks for; each returns an error, so that torch finds
-no device. Does nothing where torch needs no such library.
+The torch of PyPI for x86-64 Linux needs gigabytes of CUDA's libraries to load, and none of them to compute on
+a processor. For each that it needs and that is not there, this puts one of the same name next to torch's own.
+It has the functions that torch may look up, under the version that it asks for; each returns an error, so
+that torch finds no device. Does nothing where torch needs no such library.
 """
 
 from __future__ import annotations

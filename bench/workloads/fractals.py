@@ -88,7 +88,6 @@ WORKLOADS = [
         torch=torch_mandelbrot,
         jax=jax_mandelbrot,
         numba=numba_mandelbrot,
-        memory=True,
         ablate=True,
     )
 ]

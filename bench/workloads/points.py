@@ -202,7 +202,6 @@ WORKLOADS = [
         flops=arithmetic(PAIRS**2, simple=3 * DIMENSIONS, divisions=1),
         torch=torch_pairwise,
         numba=numba_pairwise,
-        memory=True,
     ),
     Workload(
         name="correlation",

@@ -237,7 +237,7 @@ def all_lengths() -> list[Workload]:
     for program in PROGRAMS.values():
         for dtype in (F32, BF16):
             for length in LENGTHS:
-                usual = length == 1024 and dtype == F32
+                usual = length == 1024 and dtype == F32 and program.name in ("softmax", "layer-norm")
                 found.append(
                     make(
                         program,
@@ -245,8 +245,8 @@ def all_lengths() -> list[Workload]:
                         length,
                         dtype,
                         memory=usual,
-                        ablate=usual,
-                        quick=usual and program.name in ("softmax", "layer-norm"),
+                        ablate=length == 1024 and dtype == F32,
+                        quick=usual,
                     )
                 )
     return found
