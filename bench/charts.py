@@ -9,7 +9,7 @@ from html import escape
 
 MARGIN = 16
 WIDTH = 860
-NAMES_TO = 300  # where the names of rows end and the axis begins
+NAMES_TO = 190  # where the names of rows end and the axis begins
 ROW = 20
 LEGEND = 30
 

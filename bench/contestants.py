@@ -64,8 +64,8 @@ ABLATIONS = [
 
 
 def environment(threads: int) -> dict[str, str]:
-    """What libraries read when they are loaded, so that all have the same number of threads. jax has no setting:
-    it takes as many as there are processors, which `keep_to` sees to."""
+    """What libraries read when they are loaded, so that all have the same number of threads. jax has no
+    setting: it takes as many as there are processors, which `keep_to` sees to."""
     names = ("TOKAMAK", "OMP", "OPENBLAS", "MKL", "NUMBA", "NUMEXPR")
     return {
         **{f"{name}_NUM_THREADS": str(threads) for name in names},

@@ -165,7 +165,7 @@ def show_times(page: Page, measured: Sequence[Measured]) -> None:
             continue
         page.say(f"### {group.title[0].upper()}{group.title[1:]}")
         rows = [
-            Row(f"{m.title}, {m.data}", {k: m.seconds[k] / m.seconds["tokamak"] for k in in_order(m.seconds)})
+            Row(m.name, {k: m.seconds[k] / m.seconds["tokamak"] for k in in_order(m.seconds)})
             for m in members
         ]
         label = "Time of a call over Tokamak's: further right is slower"
@@ -193,7 +193,7 @@ def show_first_calls(page: Page, measured: Sequence[Measured]) -> None:
         ),
     )
     rows = [
-        Row(f"{m.title}, {m.data}", {k: m.first[k] * 1e3 for k in COMPILERS if k in m.first})
+        Row(m.name, {k: m.first[k] * 1e3 for k in COMPILERS if k in m.first})
         for m in measured
         if "tokamak" in m.first
     ]
@@ -219,10 +219,7 @@ def show_memory(page: Page, measured: Sequence[Measured]) -> None:
             could."""
         ),
     )
-    rows = [
-        Row(f"{m.title}, {m.data}", {n: max(m.memory[n] / 1e6, 0.01) for n in in_order(m.memory)})
-        for m in members
-    ]
+    rows = [Row(m.name, {n: max(m.memory[n] / 1e6, 0.01) for n in in_order(m.memory)}) for m in members]
     label = "Memory of a call, MB: further right is more"
     page.show("memory", label, charts.dots(rows, TITLES, label))
     cells = [
@@ -284,9 +281,7 @@ def show_ablation(page: Page, measured: Sequence[Measured]) -> None:
             ARGS=--ablate`)."""
         ),
     )
-    rows = [
-        Row(f"{m.title}, {m.data}", {n: slowdown(m, n) for n in names if n in m.seconds}) for m in members
-    ]
+    rows = [Row(m.name, {n: slowdown(m, n) for n in names if n in m.seconds}) for m in members]
     label = "Time of a call over that with everything on"
     page.show("ablation", label, charts.dots(rows, OFF, label, "x", line=1.0))
     cells = [
