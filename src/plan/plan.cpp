@@ -6,6 +6,7 @@
 #include <set>
 
 #include "plan/arena.h"
+#include "support/parts.h"
 #include "tokamak/errors.h"
 
 namespace tokamak {
@@ -73,7 +74,7 @@ class Chains {
 
  private:
   bool can_overwrite(const PlanRequest& request, const Operand& operand) const {
-    if (request.bytes == 0) return false;
+    if (request.bytes == 0 || !is_enabled(Part::reuse)) return false;
     if (operand.kind == Operand::Kind::donated) {
       const DonatedInput& input = donated_[operand.index];
       return !donated_taken_[operand.index] && input.bytes == request.bytes &&
@@ -174,6 +175,9 @@ Plan plan_memory(std::span<const PlanRequest> requests, std::span<const DonatedI
     }
   }
 
+  if (!is_enabled(Part::reuse)) {
+    for (ArenaItem& item : items) item.first = item.last = 0;  // all at once: nobody shares
+  }
   const ArenaLayout layout = lay_out_arena(items);
   for (size_t i = 0; i < items.size(); ++i) {
     place(plan, *item_chains[i], Placement::Kind::arena, layout.offsets[i]);

@@ -17,6 +17,7 @@
 #include "runtime/size_classes.h"
 #include "runtime/system_memory.h"
 #include "support/log.h"
+#include "support/parts.h"
 #include "tokamak/errors.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -36,7 +37,10 @@ constexpr int64_t kThreadCacheBytes = int64_t{1} << 20;
 constexpr int64_t kUseFlush = int64_t{64}
                               << 10;  // small blocks reach the count of bytes in use in lots of this size
 
-int64_t first_cache_limit() { return std::min(memory_limits().total / 4, int64_t{2} << 30); }
+int64_t first_cache_limit() {
+  if (!is_enabled(Part::pool)) return 0;
+  return std::min(memory_limits().total / 4, int64_t{2} << 30);
+}
 
 /// How many free blocks of a small class one thread keeps.
 constexpr std::array<uint8_t, kSmallClasses> kThreadCacheCount = [] {

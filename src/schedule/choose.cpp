@@ -12,6 +12,7 @@
 #include "schedule/schedule.h"
 #include "schedule/separate.h"
 #include "schedule/transform.h"
+#include "support/parts.h"
 
 namespace tokamak {
 namespace {
@@ -375,7 +376,7 @@ class Chooser {
   /// Outputs that are stored past the caches.
   std::vector<BufferId> streamed() const {
     std::vector<BufferId> large;
-    if (domain_.has_sweep || !own_outputs_) return large;
+    if (domain_.has_sweep || !own_outputs_ || !is_enabled(Part::streaming)) return large;
     for (size_t i = 0; i < result_.loops.buffers.size(); ++i) {
       const Buffer& buffer = result_.loops.buffers[i];
       if (buffer.role == Buffer::Role::output && buffer.type.bytes() > cpu_.l3_bytes)

@@ -1,0 +1,46 @@
+#include "support/parts.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+namespace tokamak {
+
+namespace {
+
+constexpr std::array<std::string_view, 4> kNames = {"reuse", "pool", "vector-math", "streaming"};
+
+uint32_t bit_of(size_t part) { return uint32_t{1} << part; }
+
+/// An unknown name must not keep the program from starting: it is reported and passed over.
+uint32_t disabled_by_environment() {
+  const char* text = std::getenv("TOKAMAK_DISABLE");
+  std::string_view rest = text == nullptr ? "" : text;
+  uint32_t bits = 0;
+  while (!rest.empty()) {
+    const std::string_view name = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(name.size() + 1, rest.size()));
+    const auto* const found = std::find(kNames.begin(), kNames.end(), name);
+    if (found != kNames.end()) {
+      bits |= bit_of(static_cast<size_t>(found - kNames.begin()));
+    } else if (!name.empty()) {
+      std::fprintf(stderr,
+                   "tokamak: TOKAMAK_DISABLE names no part '%.*s'; there are reuse, pool, vector-math and "
+                   "streaming\n",
+                   static_cast<int>(name.size()), name.data());
+    }
+  }
+  return bits;
+}
+
+}  // namespace
+
+bool is_enabled(Part part) {
+  static const uint32_t disabled = disabled_by_environment();
+  return (disabled & bit_of(static_cast<size_t>(part))) == 0;
+}
+
+}  // namespace tokamak

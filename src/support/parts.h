@@ -1,0 +1,16 @@
+#pragma once
+
+namespace tokamak {
+
+/// Parts that make programs fast, and without which they are right all the same. TOKAMAK_DISABLE names those
+/// to do without, so that it can be measured what each is worth.
+enum class Part {
+  reuse,        ///< values of a program share memory when their lives do not meet
+  pool,         ///< memory of freed arrays is kept for the next ones
+  vector_math,  ///< elementary functions on vectors, not by a call of the C library for every element
+  streaming,    ///< large results are stored past the caches
+};
+
+bool is_enabled(Part part);
+
+}  // namespace tokamak

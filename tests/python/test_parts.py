@@ -1,0 +1,54 @@
+"""TOKAMAK_DISABLE: programs without one of the parts that make them fast are right, and do without it."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import numpy as np, tokamak as tk
+
+def f(x):
+    for _ in range(4):
+        x = np.tanh(np.cumsum(np.sort(np.exp(-x * x), axis=1), axis=0)) + np.log1p(np.abs(x))
+    return x
+
+x = np.linspace(-3, 3, 64 * 64, dtype=np.float32).reshape(64, 64)
+jitted = tk.jit(f)
+np.testing.assert_allclose(jitted(x), f(x), rtol=2e-5, atol=1e-6)
+memory = jitted.explain(x).memory
+print("reuse", memory.peak_bytes < memory.naive_bytes // 3)
+
+large = np.ones(32 << 20, np.float32)
+plus = tk.jit(lambda x: np.exp(x) + 1)
+np.testing.assert_allclose(plus(large)[-1], np.e + 1, rtol=1e-6)
+print("pool", tk.memory_stats()["cached"] > 1 << 20)
+kernel = plus.explain(large).kernels[0]
+print("streaming", "(streamed)" in kernel.loops)
+print("vector-math", "tokamak_each" not in kernel.llvm)
+"""
+
+
+def run(disabled):
+    environment = {**os.environ, "TOKAMAK_DISABLE": disabled}
+    done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return dict(line.split() for line in done.stdout.splitlines()), done.stderr
+
+
+def test_all_parts_are_there():
+    parts, errors = run("")
+    assert set(parts.values()) == {"True"} and not errors
+
+
+@pytest.mark.parametrize("part", ["reuse", "pool", "streaming", "vector-math"])
+def test_without(part):
+    parts, errors = run(part)
+    assert [name for name, there in parts.items() if there == "False"] == [part] and not errors
+
+
+def test_several_and_unknown():
+    parts, errors = run("pool,nonsense,streaming")
+    assert parts["pool"] == parts["streaming"] == "False" and parts["reuse"] == "True"
+    assert "names no part 'nonsense'" in errors
