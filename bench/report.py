@@ -23,6 +23,7 @@ from measure import Measured
 from workloads.model import DIVISION, ELEMENTARY, GROUPS
 
 TITLES = {one.name: one.title for one in CONTESTANTS}
+PEERS = TITLES.keys() - {"tokamak"}
 OFF = {one.name: one.title for one in ABLATIONS if one.name != "tokamak"}
 COMPILERS = ("tokamak", "compile", "jax", "numba", "onnx")
 
@@ -101,7 +102,7 @@ def prose(text: str) -> str:
 
 
 def introduce(page: Page, about: Mapping[str, Any]) -> None:
-    versions = ", ".join(f"{TITLES[name]} {v}" for name, v in about["versions"].items() if name != "tokamak")
+    versions = ", ".join(f"{TITLES[name]} {v}" for name, v in about["versions"].items() if name in PEERS)
     page.say(
         "# Benchmarks",
         "Written by `make bench`, which runs all of this: do not edit.",

@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SIZES = [16 * 4**i for i in range(12)]  # 16 to 64M
 QUICK_SIZES = [16, 16 << 10, 1 << 20]
 QUICK_SECONDS = 150
-TITLES = {one.name: one.title for one in (*ABLATIONS, *CONTESTANTS)}
+TITLES = {one.name: one.title for one in (*ABLATIONS, *CONTESTANTS)}  # "tokamak" is in both
 FULL = Effort(seconds=3.0, turn=0.03, patience=5.0, first_call=90.0)
 QUICK = Effort(seconds=0.5, turn=0.01, patience=0.5, first_call=15.0)
 
@@ -72,6 +72,15 @@ def line_of(measured: Measured) -> str:
     if measured.failed:
         parts.append(dim("failed: " + ", ".join(TITLES[n] for n in measured.failed)))
     return f"  {name}{', '.join(parts)}"
+
+
+def ablation_line(measured: Measured) -> str:
+    name = measured.name.ljust(24)
+    if "tokamak" not in measured.seconds:
+        return line_of(measured)
+    on = measured.seconds["tokamak"]
+    parts = [f"{TITLES[n]} {s / on:.2f}x" for n, s in measured.seconds.items() if n != "tokamak"]
+    return f"  {name}{seconds_text(on)}; {', '.join(parts)}"
 
 
 class Run:
@@ -158,7 +167,7 @@ class Run:
     def one(self, workload: Workload) -> Measured:
         measured = self.bench.measure(workload)
         self.set_limit(measured)
-        say(line_of(measured))
+        say(ablation_line(measured) if self.options.ablate else line_of(measured))
         for name in measured.wrong:
             say(paint(f"    {TITLES[name]}: {measured.failed[name]}", "31"))
         return measured
@@ -185,8 +194,8 @@ class Run:
         report.save(folder / f"{name}.json", self.about, self.measured, self.growth)
         page = report.write_page(self.out)
         width = shutil.get_terminal_size((140, 24)).columns
-        print_times(self.measured, self.contestants, width)
         if not self.options.ablate:
+            print_times(self.measured, self.contestants, width)
             print_targets(self.measured, width)
         minutes, seconds = divmod(round(self.about["seconds"]), 60)
         say(dim(f"\n{page} and {folder}/{name}.json, after {minutes} min {seconds} s"))

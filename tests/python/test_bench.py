@@ -135,6 +135,13 @@ def test_page(tmp_path):
     report.save(tmp_path / "benchmarks" / "results.json", about, results, growth)
     ablation = Measured("softmax", "large", "softmax", "f32", None, {"tokamak": 1e-3, "fusion": 2e-3})
     report.save(tmp_path / "benchmarks" / "ablation.json", about, [ablation], [])
+    report.save(
+        tmp_path / "alone" / "benchmarks" / "ablation.json",
+        about | {"versions": {"fusion": "1"}},
+        [ablation],
+        [],
+    )
+    assert "2.00x" in report.write_page(tmp_path / "alone").read_text()
     page = report.write_page(tmp_path).read_text()
     for text in ("Asked and reached", "First call", "Memory", "Growth", "no \\| such thing", "2.00x"):
         assert text in page
