@@ -127,9 +127,9 @@ def introduce(page: Page, about: Mapping[str, Any]) -> None:
             {speed["write"]}, copies {speed["copy"]} and adds arrays at {speed["add"]}, with non-temporal
             stores, bytes read and written together; fused multiply-adds in registers do
             {limits["flops"] / 1e9:.0f} GFLOP/s in f32. *Limit* below is the least time that a call can take,
-            by the bytes it must move (once, where they do not fit the last cache) or by its arithmetic, over
-            the time it took. An elementary function counts as {ELEMENTARY} operations, a division and a
-            square root as {DIVISION}."""
+            by the bytes it must move (once, where they take more than half of the last cache) or by its
+            arithmetic, over the time it took. An elementary function counts as {ELEMENTARY} operations, a
+            division and a square root as {DIVISION}."""
         )
     )
 

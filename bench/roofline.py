@@ -3,7 +3,7 @@
 A call cannot take less time than its bytes at the bandwidth of memory, nor than its arithmetic at the rate of
 fused multiply-adds in registers. What it only reads is held against a loop that only reads; what it writes
 too, against the better of a copy and an addition of arrays, both with non-temporal stores, which spare the
-reading of what is overwritten. Work whose data stays in the cache is held against arithmetic alone.
+reading of what is overwritten. Work on data that stays in the cache is held against arithmetic alone.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Limits:
         if self.missing:
             return None
         limits = [flops / (self.flops / 2 if is_double else self.flops)]
-        if reads + writes > self.cache_bytes:
+        if reads + writes > self.cache_bytes / 2:  # what is larger does not stay there from call to call
             bandwidth = self.read if reads >= MOSTLY * (reads + writes) else self.mixed
             limits.append((reads + writes) / bandwidth)
         return max(limits) or None
