@@ -128,6 +128,7 @@ class Worker:
 
     def memory(self, task: Task) -> int:
         """Bytes by which a call raises the resident memory, its result included, once it is compiled."""
+        self.library.give_back_at_once()
         answer = self.build(task, Prepared())
         del answer
         self.library.trim()
