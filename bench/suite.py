@@ -139,7 +139,7 @@ class Run:
             yield workload
 
     def wants_memory(self, workload: Workload) -> bool:
-        if self.options.ablate or "memory" in self.options.without or self.is_out_of_time():
+        if self.options.ablate or "memory" in self.options.without:
             return False
         if self.options.names:
             return True
@@ -152,8 +152,7 @@ class Run:
             progress(f"{workload.name}: limits of the machine")
             self.roofline.sample()
             self.measured.append(self.one(workload))
-            if self.wants_memory(workload):
-                self.bench.measure_memory(workload, self.measured[-1])
+        self.measure_memory()
         growing = self.growing()
         if growing:
             say(bold("\nGrowth"))
@@ -163,6 +162,12 @@ class Run:
             self.set_limit(measured)
         self.finish()
         return 1 if any("tokamak" in m.failed for m in (*self.measured, *self.growth)) else 0
+
+    def measure_memory(self) -> None:
+        by_name = {m.name: m for m in self.measured}
+        asked = [one for one in self.workloads if one.name in by_name and self.wants_memory(one)]
+        for workload in self.in_time(asked):
+            self.bench.measure_memory(workload, by_name[workload.name])
 
     def one(self, workload: Workload) -> Measured:
         measured = self.bench.measure(workload)
