@@ -186,6 +186,8 @@ def times_table(members: Sequence[Measured]) -> str:
 
 
 def show_first_calls(page: Page, measured: Sequence[Measured]) -> None:
+    if not any("tokamak" in m.first for m in measured):
+        return
     page.say(
         "## First call",
         prose(

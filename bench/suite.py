@@ -148,6 +148,8 @@ class Run:
     def run(self) -> int:
         self.team.start(progress)
         self.introduce()
+        if "tokamak" in self.team.absent:
+            return 1
         for workload in self.in_time(self.workloads):
             progress(f"{workload.name}: limits of the machine")
             self.roofline.sample()
