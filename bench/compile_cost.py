@@ -180,7 +180,7 @@ def main() -> int:
         return 1
     chosen = workloads.selected(options.names) if options.names else [workloads.find(name) for name in USUAL]
     if not chosen:
-        parser.error(f"no workload begins with {' or '.join(options.names)}")
+        parser.error(f"there is no {' or '.join(options.names)}")
     path = options.out / "benchmarks" / "compile.json"
     before = json.loads(path.read_text())["workloads"] if path.exists() else {}
     found = count(chosen)

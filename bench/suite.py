@@ -30,6 +30,7 @@ from tables import Column, bold, bytes_text, dim, green, machine, paint, print_t
 from workloads.model import Workload
 
 ROOT = Path(__file__).resolve().parent.parent
+PARTIAL = ROOT / "build" / "bench"  # where the page of a run goes that is not of everything
 SIZES = [16 * 4**i for i in range(12)]  # 16 to 64M
 QUICK_SIZES = [16, 16 << 10, 1 << 20]
 QUICK_SECONDS = 150
@@ -95,9 +96,9 @@ class Run:
         team = ABLATIONS if options.ablate else CONTESTANTS
         wanted = options.contestants or [one.name for one in team]
         self.contestants = [one for one in team if one.name in {"tokamak", *wanted}]
-        self.out: Path = options.out or (ROOT / "docs" if self.is_everything else ROOT / "build" / "bench")
+        self.out: Path = options.out or (ROOT / "docs" if self.is_everything else PARTIAL)
         self.roofline = Roofline(options.threads)
-        logs = self.out / "benchmarks" / "logs" if options.out else ROOT / "build" / "bench" / "logs"
+        logs = self.out / "benchmarks" / "logs" if options.out else PARTIAL / "logs"
         self.team = Team(self.contestants, options.threads, self.effort, logs)
         self.bench = Bench(self.team, progress)
         self.measured: list[Measured] = []
@@ -150,6 +151,16 @@ class Run:
         self.introduce()
         if "tokamak" in self.team.absent:
             return 1
+        try:
+            self.measure_everything()
+        except BaseException:  # what there is by now is worth keeping, but is no page of the documentation
+            self.out = self.options.out or PARTIAL
+            self.finish()
+            raise
+        self.finish()
+        return 1 if any("tokamak" in m.failed for m in (*self.measured, *self.growth)) else 0
+
+    def measure_everything(self) -> None:
         for workload in self.in_time(self.workloads):
             progress(f"{workload.name}: limits of the machine")
             self.roofline.sample()
@@ -160,10 +171,6 @@ class Run:
             say(bold("\nGrowth"))
         for workload in self.in_time(growing):
             self.growth.append(self.one(workload))
-        for measured in (*self.measured, *self.growth):
-            self.set_limit(measured)
-        self.finish()
-        return 1 if any("tokamak" in m.failed for m in (*self.measured, *self.growth)) else 0
 
     def measure_memory(self) -> None:
         by_name = {m.name: m for m in self.measured}
@@ -194,6 +201,8 @@ class Run:
             say(dim(f"The machine is busy (load {load}): times will be longer, and vary."))
 
     def finish(self) -> None:
+        for measured in (*self.measured, *self.growth):
+            self.set_limit(measured)  # by the best of all samples
         self.about["limits"] = asdict(self.roofline.limits)
         self.about["seconds"] = time.perf_counter() - self.started
         name = "ablation" if self.options.ablate else "results"
@@ -279,7 +288,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--list", action="store_true", help="the names, and nothing else")
     options = parser.parse_args()
     if options.names and not workloads.selected(options.names) and not {*options.names} & {"growth", "sum"}:
-        parser.error(f"no workload begins with {' or '.join(options.names)}; --list shows them")
+        parser.error(f"there is no {' or '.join(options.names)}; --list shows the workloads")
     return options
 
 

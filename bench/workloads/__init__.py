@@ -52,10 +52,10 @@ def find(name: str) -> Workload:
     return WORKLOADS[name]
 
 
-def selected(patterns: list[str]) -> list[Workload]:
-    """Those whose name begins with one of the patterns, or whose group is one."""
+def selected(asked: list[str]) -> list[Workload]:
+    """Those of the names or groups asked for, `softmax` standing for all of `softmax-...`; all if none is."""
     return [
         one
         for one in WORKLOADS.values()
-        if not patterns or any(one.name.startswith(p) or one.group == p for p in patterns)
+        if not asked or any(one.group == a or one.name == a or one.name.startswith(a + "-") for a in asked)
     ]

@@ -44,6 +44,7 @@ def test_every_group_has_workloads():
 
 def test_selection():
     assert {one.name for one in workloads.selected(["softmax"])} >= {"softmax-64-f32", "softmax-50257-bf16"}
+    assert [one.name for one in workloads.selected(["activation-16"])] == ["activation-16"]
     assert {one.group for one in workloads.selected(["decoding"])} == {"decoding"}
     assert workloads.selected([]) == ALL
     assert workloads.find("sum@64").size == 64
