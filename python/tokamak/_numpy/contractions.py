@@ -83,9 +83,9 @@ def call_gufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: di
     keywords = _GufuncKeywords(what, **_known_keywords(what, options))
     x1, x2 = (operand(x) for x in inputs)
     x1, x2 = keywords.moved(ufunc, x1, x2)
-    x1, x2 = (
-        convert(x, dtype) for x, dtype in zip((x1, x2), keywords.loop_of(ufunc, (x1, x2)), strict=False)
-    )
+    if not any(_dtypes.is_bfloat16(x.dtype) for x in (x1, x2)):  # which NumPy has no loops for
+        loop = keywords.loop_of(ufunc, (x1, x2))
+        x1, x2 = (convert(x, dtype) for x, dtype in zip((x1, x2), loop, strict=False))
     return _memory_order.all_laid_out(keywords.moved_back(ufunc, function(x1, x2)), keywords.order)
 
 
