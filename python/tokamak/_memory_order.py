@@ -96,5 +96,5 @@ def _all_laid_out(result: Any, order: str, first: Any) -> Any:
     if not isinstance(result, _native.ArrayBase) or not result._traced or result.ndim < 2:
         return result
     has_order = isinstance(first, _native.ArrayBase) and first.ndim == result.ndim
-    axes = named(order, first) if has_order else list(range(result.ndim))  # type: ignore[arg-type]
+    axes = named(order, first) if has_order else list(range(result.ndim))
     return laid_out(result, axes)  # type: ignore[arg-type]

@@ -143,9 +143,9 @@ class Tracer:
                 returned, watch = self._run_asked(call, given, captured, asked)
             plan = _results.plan(returned, watch, values)
             written, elements = _parts.written(values)
-            strides = [_sharing.strides_of(array) for array in plan.arrays]
-            strides += [_parts.strides_of(values[argument], part) for argument, part in written]
-            graph, orders = trace.finish(plan.arrays + elements, strides)
+            lying = [_sharing.strides_of(array) for array in plan.arrays]
+            lying += [_parts.strides_of(values[argument], part) for argument, part in written]
+            graph, orders = trace.finish(plan.arrays + elements, lying)
         finally:
             trace.abandon()
             if not _native.is_tracing():

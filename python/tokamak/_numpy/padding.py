@@ -81,7 +81,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> A
         return x
     for axis, pair in enumerate(widths):
         if any(pair):
-            x = at_places(x, np.pad(np.arange(x.shape[axis]), pair, mode=mode), axis)  # type: ignore[call-overload]
+            x = at_places(x, np.pad(np.arange(x.shape[axis]), pair, mode=mode), axis)
     return x
 
 
