@@ -315,8 +315,6 @@ class Array(_native.ArrayBase):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or not hasattr(np.ndarray, name):
             raise AttributeError(f"'Array' object has no attribute {name!r}")
-        if not self._traced and not _native.is_tracing():
-            return getattr(self._view(False), name)
         raise make(
             UnsupportedAttribute,
             f"the ndarray attribute {name!r} is not there; see what Array has",

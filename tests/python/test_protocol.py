@@ -457,14 +457,11 @@ def test_arrays_that_were_there_stay():
     assert KEPT_BY_NAME["a"] is KEPT
 
 
-def test_arrays_work_in_functions_of_numpy_that_are_not_compiled():
-    x = np.array([1.0, 2.0, 4.0])
-    ours = tk.array(x)
-    np.testing.assert_array_equal(np.fft.rfft(ours), np.fft.rfft(x))
-    np.testing.assert_array_equal(np.linalg.inv(tk.array(np.eye(2) * 2)), np.eye(2) / 2)
-    np.testing.assert_array_equal(np.spacing(ours), np.spacing(x))
-    np.testing.assert_array_equal(ours.nonzero(), x.nonzero())
-    assert ours.flags.c_contiguous
+def test_functions_of_numpy_that_are_not_compiled_say_how_to_call_them():
+    ours = tk.array([1.0, 2.0, 4.0])
+    with pytest.raises(tk.Unsupported, match=r"np\.asarray\(x\)"):
+        np.fft.rfft(ours)
+    np.testing.assert_array_equal(np.fft.rfft(np.asarray(ours)), np.fft.rfft([1.0, 2.0, 4.0]))
     assert not hasattr(ours, "toarray")
 
 

@@ -16,7 +16,7 @@ from . import contractions, outs, ufunc_at, ufunc_methods, ufuncs, writing
 
 
 def array_ufunc(ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-    if ufunc not in TABLE and ufunc.signature is None and not _any_traced([inputs, options]):
+    if is_tracing() and ufunc not in TABLE and ufunc.signature is None and not _any_traced([inputs, options]):
         return getattr(ufunc, method)(*_known(inputs), **_known(options))
     what = name_of(ufunc) + ("" if method == "__call__" else f".{method}")
     if method != "__call__":
@@ -89,10 +89,12 @@ def array_function(
     can_run = function in EAGER_ONLY or is_tracing()  # where NumPy runs what is known, as far as functions do
     if implementation is None and can_run and not _any_traced([args, kwargs]):
         return _with_values(function, args, kwargs)
-    if implementation is None and not _any_traced([args, kwargs]):
-        return function(*_known(args), **_known(kwargs))  # NumPy's own, whose results are NumPy's
     if implementation is None:
-        unsupported(name_of(function), remedy_for(function))
+        is_inside = _any_traced([args, kwargs])
+        unsupported(
+            f"{name_of(function)}{'' if is_inside else ' of a tk.Array'}",
+            remedy_for(function) if is_inside else "pass np.asarray(x), which has the same memory",
+        )
     args, kwargs, out = outs.apart(function, args, kwargs)
     into = {"out": out} if out is not None and outs.needs_out(implementation) else {}
     try:
