@@ -4,7 +4,7 @@ namespace tokamak::python {
 namespace {
 
 struct BlockOwner {
-  PyObject_HEAD;
+  PyObject ob_base;
   void* share;
 };
 

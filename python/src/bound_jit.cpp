@@ -10,7 +10,7 @@ namespace {
 /// Python's own methods hand everything on to their function, which then does not know the instance:
 /// `explain` needs it.
 struct BoundJit {
-  PyObject_HEAD;
+  PyObject ob_base;
   vectorcallfunc vectorcall;
   PyObject* function;
   PyObject* instance;

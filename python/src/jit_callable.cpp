@@ -11,7 +11,7 @@ namespace tokamak::python {
 namespace {
 
 struct JitCallable {
-  PyObject_HEAD;
+  PyObject ob_base;
   vectorcallfunc vectorcall;
   PyObject* dict;
   PyObject* weak_references;

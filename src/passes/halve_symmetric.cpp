@@ -8,7 +8,7 @@ namespace tokamak {
 namespace {
 
 /// Smaller products are done before the joining pays.
-constexpr int64_t kFewLines = 256;
+constexpr int64_t kFewLines = 384;
 constexpr int64_t kShallow = 256;
 /// Halves begin at whole blocks of the loops for products.
 constexpr int64_t kBlock = 48;

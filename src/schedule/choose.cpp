@@ -226,12 +226,12 @@ class Chooser {
 
   /// As many lanes as a register holds of the widest element; several registers' worth where a reduction
   /// would wait for its own last step otherwise, or one gather for the next.
-  int choose_lanes(int64_t loop_extent, bool sweeps) const {
+  int choose_lanes(int64_t loop_extent, bool sweeps, bool lanes_are_rows = false) const {
     Sizes all;
     for (const Nest& nest : result_.loops.nests) {
       const Sizes sizes = sizes_of(result_.loops, nest.root);
       all = {std::max(all.widest, sizes.widest),
-             all.cost + (sweeps ? cost_of_sweeps(nest.root) : sizes.cost)};
+             all.cost + (sweeps && !lanes_are_rows ? cost_of_sweeps(nest.root) : sizes.cost)};
     }
     const int lanes = choose_lanes_for(loop_extent, all, sweeps);
     // More registers take longer to compile: only where there is enough to do.
@@ -254,7 +254,7 @@ class Chooser {
   /// to each other is then read at once.
   int choose_row_lanes(int64_t loop_extent) const {
     constexpr int kMostRegisters = 8;
-    const int lanes = choose_lanes(loop_extent, true);
+    const int lanes = choose_lanes(loop_extent, true, true);
     const auto covering = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(loop_extent)));
     const bool is_cheap = lanes > full_lanes();
     return is_cheap && covering <= kMostRegisters * full_lanes() ? static_cast<int>(covering) : lanes;

@@ -64,9 +64,12 @@ FLOATS = st.one_of(st.floats(), st.sampled_from([0.0, -0.0, -8.0, 1 / 3, 2.0, -1
 def test_powers_of_floats(x, y):
     try:
         wanted = x**y
-    except (ZeroDivisionError, OverflowError) as error:
-        with pytest.raises(type(error)):
+    except ZeroDivisionError:
+        with pytest.raises(ZeroDivisionError):
             POWER(x, y)
+        return
+    except OverflowError:  # the one thing that is as in NumPy
+        assert abs(POWER(x, y)) == np.inf
         return
     if isinstance(wanted, complex):
         with pytest.raises(OverflowError):

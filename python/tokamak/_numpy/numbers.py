@@ -132,11 +132,15 @@ _FITS: dict[np.ufunc, Callable[[Any, Any, Any], Any]] = {
 
 
 def real_power(x: Any, y: Any, result: Any) -> Any:
-    """x ** y of floats: complex for negative x, where the exponent is no integer; and no infinity comes of finite numbers."""
+    """x ** y of floats: complex for negative x, where the exponent is no integer. One that is too large is infinity, as in NumPy."""
+    is_integer = not is_array(y) and float(y).is_integer()
+    if is_integer and y >= 0:
+        return result
     base, exponent = (convert(as_array(one), _dtypes.FLOAT64) for one in (x, y))
     if is_array(y) or y < 0:
         is_pole = _all(_is("eq", base, 0), _is("lt", exponent, 0), apply("is_finite", exponent))
         result = checked(result, apply("bit_not", is_pole), "check_divisor")
-    is_finite = [apply("is_finite", one) for one in (base, exponent, result)]
-    holds = _any(is_finite[2], _is("eq", base, 0), apply("bit_not", _all(is_finite[0], is_finite[1])))
-    return checked(result, holds, "check_fits")
+    if is_integer:
+        return result
+    is_nan = [apply("is_nan", one) for one in (result, base, exponent)]
+    return checked(result, _any(apply("bit_not", is_nan[0]), is_nan[1], is_nan[2]), "check_fits")

@@ -268,8 +268,9 @@ TEST_F(Sort, InParts) {
             method->load(source, range, at, at + 500, keys.data());
           const int64_t middle = method->divide(keys.data(), 0, kLength);
           ASSERT_TRUE(middle >= 0 && middle < kLength);
-          if (kind == Kind::any && width > 1)
+          if (kind == Kind::any && width > 1) {
             EXPECT_TRUE(middle > kLength / 8 && middle < kLength * 7 / 8) << middle;
+          }
           method->sort_part(source, range, keys.data(), middle, kLength);
           method->sort_part(source, range, keys.data(), 0, middle);
           const size_t result_width = result == SortResult::values ? width : 8;
