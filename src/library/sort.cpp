@@ -203,8 +203,8 @@ class ValueMethod final : public LineMethod {
                  int64_t last) const override {
     const SortWindow window = asked(first, last);
     if (window.first >= window.last) return;
-    kernels_of<Key>(kernels_).select(static_cast<Key*>(keys) + first, last - first, window.first - first,
-                                     window.last - first);
+    kernels_of<Key>(kernels_).sort(static_cast<Key*>(keys) + first, last - first, window.first - first,
+                                   window.last - first);
   }
 
   void store(const void* keys, int64_t first, int64_t last, void* result, int64_t stride) const override {
@@ -254,7 +254,7 @@ class PositionMethod final : public LineMethod {
     if (window.first >= window.last) return;
     auto* part = static_cast<int64_t*>(keys) + first;
     window = {window.first - first, window.last - first};
-    kernels_.wide.select(part, last - first, window.first, window.last);
+    kernels_.wide.sort(part, last - first, window.first, window.last);
     if (coding_for(range).shift == 0) return;
     const SortWindow runs = with_whole_runs(part, last - first, window);
     tell_apart(line, part + runs.first, runs.last - runs.first);
@@ -330,7 +330,7 @@ class PositionMethod final : public LineMethod {
     const Coding coding = coding_for(range);
     for (int64_t i = 0; i < count; ++i)
       keys[i] = packed(coding, value(i), static_cast<int64_t>(position_of(keys[i])));
-    kernels_.wide.sort(keys, count);
+    kernels_.wide.sort(keys, count, 0, count);
     if (coding.shift != 0) tell_apart(line, keys, count);
   }
 

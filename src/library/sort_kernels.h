@@ -9,10 +9,9 @@ namespace tokamak {
 
 template <class Key>
 struct KeyKernels {
-  void (*sort)(Key* keys, int64_t count);
   /// Puts those keys into places [first, last) that sorting would put there, in order; others where they do
   /// not matter, but on their side.
-  void (*select)(Key* keys, int64_t count, int64_t first, int64_t last);
+  void (*sort)(Key* keys, int64_t count, int64_t first, int64_t last);
   /// Moves the lower keys to the front, and gives how many there are: about half, as far as a sample can
   /// tell; 0 when there is nothing to divide. Keys that differ only in bits outside `mask` (its lowest bits)
   /// stay on one side.

@@ -8,12 +8,7 @@ namespace tokamak {
 namespace {
 
 template <class Key>
-void sort_keys(Key* keys, int64_t count) {
-  std::sort(keys, keys + count);
-}
-
-template <class Key>
-void select_keys(Key* keys, int64_t count, int64_t first, int64_t last) {
+void sort_keys(Key* keys, int64_t count, int64_t first, int64_t last) {
   if (first > 0) std::nth_element(keys, keys + first, keys + count);
   if (last < count) std::nth_element(keys + first, keys + last, keys + count);
   std::sort(keys + first, keys + last);
@@ -35,8 +30,7 @@ int64_t divide_keys(Key* keys, int64_t count, Key mask) {
 
 }  // namespace
 
-constinit const SortKernels kSortPlain = {"std::sort",
-                                          {sort_keys<int32_t>, select_keys<int32_t>, divide_keys<int32_t>},
-                                          {sort_keys<int64_t>, select_keys<int64_t>, divide_keys<int64_t>}};
+constinit const SortKernels kSortPlain = {
+    "std::sort", {sort_keys<int32_t>, divide_keys<int32_t>}, {sort_keys<int64_t>, divide_keys<int64_t>}};
 
 }  // namespace tokamak

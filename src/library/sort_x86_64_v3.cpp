@@ -18,10 +18,8 @@ using Wide = Lanes<int64_t>;
 constinit const SortKernels kSortX86_64V3 = {
     "quicksort avx2",
     {level_x86_64_v3::sort_keys<level_x86_64_v3::Narrow>,
-     level_x86_64_v3::select_keys<level_x86_64_v3::Narrow>,
      level_x86_64_v3::divide_keys<level_x86_64_v3::Narrow>},
-    {level_x86_64_v3::sort_keys<level_x86_64_v3::Wide>, level_x86_64_v3::select_keys<level_x86_64_v3::Wide>,
-     level_x86_64_v3::divide_keys<level_x86_64_v3::Wide>},
+    {level_x86_64_v3::sort_keys<level_x86_64_v3::Wide>, level_x86_64_v3::divide_keys<level_x86_64_v3::Wide>},
 };
 
 }  // namespace tokamak

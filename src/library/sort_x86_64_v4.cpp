@@ -18,10 +18,8 @@ using Wide = Lanes<int64_t>;
 constinit const SortKernels kSortX86_64V4 = {
     "quicksort avx512",
     {level_x86_64_v4::sort_keys<level_x86_64_v4::Narrow>,
-     level_x86_64_v4::select_keys<level_x86_64_v4::Narrow>,
      level_x86_64_v4::divide_keys<level_x86_64_v4::Narrow>},
-    {level_x86_64_v4::sort_keys<level_x86_64_v4::Wide>, level_x86_64_v4::select_keys<level_x86_64_v4::Wide>,
-     level_x86_64_v4::divide_keys<level_x86_64_v4::Wide>},
+    {level_x86_64_v4::sort_keys<level_x86_64_v4::Wide>, level_x86_64_v4::divide_keys<level_x86_64_v4::Wide>},
 };
 
 }  // namespace tokamak
