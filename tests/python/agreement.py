@@ -63,3 +63,11 @@ def agree(function, *args, rounded=False, ulp=0, what=""):
             compare_rounded(got, want, f"{text} {way}")
         else:
             compare_trees(got, want, ulp, f"{text} {way}")
+
+
+def agree_jitted(function, *args):
+    """The jitted function gives what the function gives, twice."""
+    expected = function(*args)
+    jitted = tk.jit(function)
+    for _ in range(2):
+        np.testing.assert_array_equal(jitted(*args), expected)

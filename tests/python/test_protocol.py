@@ -1,11 +1,9 @@
-"""What traced values are to Python and to other packages: their class, their identity, errors that are caught."""
+"""What traced values are to Python and to other packages: their identity, errors that are caught, what is left behind."""
 
-import collections.abc
 import copy
 import functools
 import gc
 import inspect
-import numbers
 import pickle
 import subprocess
 import sys
@@ -15,16 +13,9 @@ import weakref
 import numpy as np
 import pytest
 import tokamak as tk
+from agreement import agree_jitted
 
 X = np.arange(12.0).reshape(3, 4)
-
-
-def agrees(function, *args):
-    """The jitted function gives what the function gives, twice."""
-    expected = function(*args)
-    jitted = tk.jit(function)
-    for _ in range(2):
-        np.testing.assert_array_equal(jitted(*args), expected)
 
 
 # -- Compiled code that goes on after an error
@@ -42,227 +33,6 @@ except tk.Error as error:
     done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=False)
     assert "needs the elements of" in done.stdout, done.stdout + done.stderr
     assert "lfilter" in done.stdout
-
-
-# -- Classes
-
-
-def kind_of(x):
-    if isinstance(x, np.ndarray):
-        return x + 1
-    if isinstance(x, np.bool_):
-        return x * 2.0
-    if isinstance(x, np.integer):
-        return x + 3
-    if isinstance(x, np.floating):
-        return x + 4
-    if isinstance(x, (int, float)):
-        return x + 5
-    return x * 0
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        X,
-        np.arange(3),
-        np.array(2.0),
-        np.float32(2),
-        np.float64(2),
-        np.int8(2),
-        np.uint64(3),
-        np.bool_(True),
-        2,
-        2.5,
-    ],
-)
-def test_isinstance(value):
-    agrees(kind_of, value)
-
-
-def test_isinstance_of_what_is_computed():
-    def f(x):
-        return [
-            kind_of(one)
-            for one in (
-                x + 1,
-                x.sum(),
-                x[0, 0],
-                x[0],
-                x.argmax(),
-                (x > 1).any(),
-                np.zeros(3),
-                np.dot(x[0], x[1]),
-            )
-        ]
-
-    for got, expected in zip(tk.jit(f)(X), f(X), strict=True):
-        np.testing.assert_array_equal(got, expected)
-
-
-def test_number_classes():
-    def f(k, n):
-        is_float = (
-            isinstance(k, (float, np.floating))
-            and isinstance(k, numbers.Real)
-            and not isinstance(k, numbers.Integral)
-        )
-        is_integer = isinstance(n, numbers.Integral) and not isinstance(n, int)
-        return k + n if is_float and is_integer else k * 0
-
-    agrees(f, np.float64(2.5), np.int32(2))
-
-
-def test_type_is():
-    def f(x, k, n):
-        if type(x) is not np.ndarray or type(k) is not np.float64 or type(n) != int:
-            return x * 0
-        made = type(n)(3.7)
-        return x + made if isinstance(type(x), type) and type(x).__name__ == "ndarray" else x
-
-    agrees(f, X, np.float64(2), 3)
-    assert "type" not in globals()
-    assert type(tk.array(X)) is tk.Array
-
-
-def test_type_is_in_several_ways():
-    def f(x, settings):
-        kinds = {np.ndarray: 1.0, dict: 2.0}
-        if type(x) in (np.ndarray, list) and type(settings) is dict and type(x) == type(x.T):
-            return x * kinds[type(x)] + kinds[type(settings)]
-        return x
-
-    agrees(f, X, {"a": 1.0})
-
-
-def test_type_of_numbers():
-    def f(x, n):
-        return x + n if type(n) is float else x - n
-
-    agrees(f, X, 2.0)
-    agrees(f, X, 2)
-
-
-def helper_asking_for_type(x):
-    return x + 1 if type(x) is np.ndarray else x - 1
-
-
-def test_type_is_in_helpers():
-    agrees(lambda x: helper_asking_for_type(x), X)
-    agrees(lambda x: tk.jit(helper_asking_for_type)(x), X)
-
-
-def test_type_is_put_back_after_errors():
-    def f(x):
-        if type(x) is np.ndarray:
-            raise RuntimeError("no")
-        return x
-
-    with pytest.raises(RuntimeError, match="no"):
-        tk.jit(f)(X)
-    assert "type" not in globals()
-
-
-def test_type_is_another_name_of_the_users():
-    namespace = {"type": lambda x: "mine", "np": np}
-    exec("def f(x):\n    return x + 1 if type(x) == 'mine' else x", namespace)
-    agrees(namespace["f"], X)
-    assert namespace["type"](1) == "mine"
-
-
-def test_type_makes_classes():
-    def f(x):
-        made = type("Pair", (), {"scale": 3.0})
-        return x * made.scale
-
-    agrees(f, X)
-
-
-def test_dispatch_by_class():
-    @functools.singledispatch
-    def scaled(x):
-        return x * 0
-
-    @scaled.register
-    def _(x: np.ndarray):
-        return x * 2
-
-    @scaled.register
-    def _(x: np.floating):
-        return x * 3
-
-    @scaled.register
-    def _(x: int):
-        return x * 4
-
-    agrees(lambda x: scaled(x), X)
-    agrees(lambda x: scaled(x.sum()), X)
-    agrees(lambda n: scaled(n), 3)
-
-
-def test_match_by_class():
-    def f(x):
-        match x:
-            case np.ndarray():
-                return x + 1
-            case float():
-                return x + 2
-            case _:
-                return x
-
-    agrees(f, X)
-    agrees(f, np.float64(1))
-    agrees(f, 1.5)
-
-
-def test_arrays_stay_what_they_are_elsewhere():
-    made = tk.array(X)
-    assert not isinstance(made, np.ndarray)
-    assert isinstance(made, tk.Array)
-    assert not isinstance(made, collections.abc.Sequence)
-    assert tk.jit(lambda x: x if isinstance(x, tk.Array) else x * 0)(made).tolist() == X.tolist()
-
-
-# -- True and False
-
-
-@pytest.mark.parametrize("flag", [True, False, None])
-def test_flags_are_known(flag):
-    def f(x, norm=True):
-        if norm is None:
-            return x + 1
-        if norm is False:
-            return x + 2
-        return x / x.sum() if norm is True else x * 0
-
-    np.testing.assert_array_equal(tk.jit(f)(X, norm=flag), f(X, norm=flag))
-    np.testing.assert_array_equal(tk.jit(f)(X, flag), f(X, flag))
-
-
-def test_one_function_with_all_flags():
-    def f(x, flags, deep):
-        return x * (2 if flags["up"] is True else 3) + (1 if deep[0][0] is False else 0)
-
-    jitted = tk.jit(f)
-    for _ in range(2):
-        for up in (True, False):
-            for deep in (True, False):
-                args = (X, {"up": up}, [(deep, 2.0)])
-                np.testing.assert_array_equal(jitted(*args), f(*args))
-    assert jitted.cache_info().misses == 4
-
-
-def test_many_flags_are_data():
-    jitted = tk.jit(lambda x, keep: x * np.array(keep))
-    for keep in ([True] * 12, [False] * 12, [True, False] * 6):
-        np.testing.assert_array_equal(jitted(np.ones(12), keep), keep)
-    assert jitted.cache_info().misses == 1
-
-
-def test_flags_are_computed_with():
-    agrees(lambda x, flag: x + flag, X, True)
-    agrees(lambda x, flag: (x * flag, flag)[0], X, False)
-    assert tk.jit(lambda x, flag: flag)(X, True) is True
 
 
 # -- Errors that the function catches
@@ -319,9 +89,9 @@ def test_errors_of_numpy_are_caught():
             return x
         return x * 0
 
-    agrees(f, X, np.ones(5))
+    agree_jitted(f, X, np.ones(5))
     for function in (index, attribute, cast):
-        agrees(function, X)
+        agree_jitted(function, X)
 
 
 def test_needed_numbers_that_are_caught_are_given():
@@ -331,7 +101,7 @@ def test_needed_numbers_that_are_caught_are_given():
         except TypeError:
             return x * 0
 
-    agrees(f, X, 3)
+    agree_jitted(f, X, 3)
 
 
 # -- Methods
@@ -377,7 +147,7 @@ def test_methods_are_bound():
 
 def test_methods_as_arguments_and_captured():
     model = Model(np.full(3, 2.0))
-    agrees(lambda x, f: f(x) + 1, np.ones(3), model.step)
+    agree_jitted(lambda x, f: f(x) + 1, np.ones(3), model.step)
     jitted = tk.jit(lambda x: model.step(x) + 1)
     np.testing.assert_array_equal(jitted(np.ones(3)), [3, 3, 3])
     model.scale = np.full(3, 4.0)
@@ -471,15 +241,15 @@ def test_functions_of_numpy_that_are_not_compiled_say_how_to_call_them():
 @pytest.mark.parametrize("other", [None, "a", b"a", {}, object(), np.sum])
 @pytest.mark.parametrize("x", [X, np.arange(3), np.array([True])])
 def test_comparing_with_what_is_no_number(x, other):
-    agrees(lambda x: x == other, x)
-    agrees(lambda x: x != other, x)
+    agree_jitted(lambda x: x == other, x)
+    agree_jitted(lambda x: x != other, x)
     np.testing.assert_array_equal(np.asarray(tk.array(x) == other), x == other)
     with pytest.raises(TypeError):
         tk.jit(lambda x: x < other)(x)
 
 
 def test_numbers_are_not_none():
-    agrees(lambda x, n: x + 1 if n == None else x - 1, X, 2.0)  # noqa: E711
+    agree_jitted(lambda x, n: x + 1 if n == None else x - 1, X, 2.0)  # noqa: E711
 
 
 def test_setting_shapes():
@@ -543,7 +313,7 @@ def test_floating_point_errors_are_not_looked_for():
         np.seterr(divide="call")
         return x / 0
 
-    agrees(ignoring, np.ones(3))
+    agree_jitted(ignoring, np.ones(3))
     for function in (raising, setting):
         with pytest.raises(tk.Unsupported, match="errstate"):
             tk.jit(function)(X)
@@ -613,4 +383,4 @@ def test_arrays_without_axes_are_arrays():
         same += 1
         return sum(made) + (1 if isinstance(made[0] * 2, np.floating) else 0)
 
-    agrees(f, X, np.float64(2))
+    agree_jitted(f, X, np.float64(2))
