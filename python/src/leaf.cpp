@@ -1,5 +1,7 @@
 #include "leaf.h"
 
+#include <cstdlib>
+
 #include "trace/array_impl.h"
 
 namespace tokamak::python {
@@ -32,6 +34,28 @@ bool is_gapless(const Leaf& leaf, const AxisOrder& order) {
     stride *= leaf.shape[axis];
   }
   return !order.empty();
+}
+
+/// Whether an element is repeated along an axis, or there is none.
+bool has_no_order(const Leaf& leaf) {
+  for (int axis = 0; axis < leaf.rank; ++axis)
+    if (leaf.shape[axis] == 0 || (leaf.shape[axis] != 1 && leaf.strides[axis] == 0)) return true;
+  return false;
+}
+
+/// Whether `order` is that of the axes of an argument in memory, as order_of_leaf would find it.
+bool lies_in_order(const Leaf& leaf, const AxisOrder& order) {
+  if (has_no_order(leaf)) return order.empty();
+  int64_t before = -1;
+  for (int i = 0; i < leaf.rank; ++i) {
+    const int64_t axis = order.empty() ? i : order[static_cast<size_t>(i)];
+    if (leaf.shape[axis] == 1) continue;
+    const int64_t stride = std::abs(leaf.strides[axis]);
+    const int64_t outer = before < 0 ? INT64_MAX : std::abs(leaf.strides[before]);
+    if (outer < stride || (outer == stride && before > axis)) return false;
+    before = axis;
+  }
+  return true;
 }
 
 bool read_python_array(const PythonArray& array, PyObject* object, Leaf& leaf) {
@@ -106,7 +130,7 @@ bool LeafSpec::matches_strides(const Leaf& leaf) const {
   for (int axis = 0; axis < rank; ++axis) {
     if (axis_code(leaf, axis) != axes[static_cast<size_t>(axis)]) return false;
   }
-  return rank < 2 || order_of_leaf(leaf) == order;
+  return lies_in_order(leaf, order);
 }
 
 void append_key(std::string& key, const Leaf& leaf) {

@@ -80,33 +80,19 @@ OutputForm form_named(const std::string& name) {
 /// An argument, and the part of it that is written to: see WrittenPart.
 using Written = std::pair<int, std::pair<std::vector<int64_t>, std::vector<std::pair<int, int64_t>>>>;
 
-/// The step from one element to the next along each axis of a part of an argument without gaps, in elements;
-/// nothing for an argument with gaps.
-std::optional<std::vector<int64_t>> strides_of_part(const LeafSpec& spec, const WrittenPart& part) {
-  if (!spec.dense && !spec.gapless) return std::nullopt;
-  const AxisOrder order = spec.order.empty() ? row_major_order(spec.shape.size()) : spec.order;
-  const std::vector<int64_t> whole = strides_in_order(spec.shape, order);
-  if (part.starts.empty()) return whole;
-  std::vector<int64_t> strides;
-  for (const auto& [along, step] : part.axes)
-    strides.push_back(along < 0 ? 0 : step * whole[static_cast<size_t>(along)]);
-  return strides;
-}
-
-/// Whether a result lies as the part of an argument does; then where that begins, in elements.
-std::optional<int64_t> offset_of_part(const LeafSpec& spec, const WrittenPart& part,
-                                      const TensorType& in_memory, const AxisOrder& order) {
-  const std::optional<std::vector<int64_t>> strides = strides_of_part(spec, part);
-  const ResultType result = ResultType::of(in_memory, order);
-  if (!strides || in_memory.dtype != spec.dtype) return std::nullopt;
-  const std::vector<int64_t> made =
-      strides_in_order(result.type.shape, order.empty() ? row_major_order(result.type.shape.size()) : order);
+/// Where a part of an argument begins, in elements, if the argument has no gaps and a result of that type and
+/// order lies as the part does.
+std::optional<int64_t> offset_of_part(const LeafSpec& spec, const WrittenPart& part, const ResultType& result,
+                                      const AxisOrder& order) {
+  if ((!spec.dense && !spec.gapless) || result.type.dtype != spec.dtype) return std::nullopt;
+  const std::vector<int64_t> whole = strides_in_order(spec.shape, spec.order);
+  const std::vector<int64_t> made = strides_in_order(result.type.shape, order);
   for (size_t axis = 0; axis < made.size(); ++axis) {
-    if (result.type.shape[axis] != 1 && made[axis] != (*strides)[axis]) return std::nullopt;
+    const auto [along, step] =
+        part.starts.empty() ? std::pair(static_cast<int>(axis), int64_t{1}) : part.axes[axis];
+    if (result.type.shape[axis] != 1 && made[axis] != step * whole[static_cast<size_t>(along)])
+      return std::nullopt;
   }
-  if (part.starts.empty()) return 0;
-  const std::vector<int64_t> whole =
-      strides_in_order(spec.shape, spec.order.empty() ? row_major_order(spec.shape.size()) : spec.order);
   int64_t offset = 0;
   for (size_t axis = 0; axis < part.starts.size(); ++axis) offset += part.starts[axis] * whole[axis];
   return offset;
@@ -137,14 +123,15 @@ void compile_into(CallTable& table, CallTable* hot, const nb::list& objects, con
   std::erase_if(options.donated, [&](int argument) {  // it is to have its own new elements
     return std::ranges::find(entry->written, argument, &WrittenPart::argument) != entry->written.end();
   });
+  for (size_t i = 0; i < orders.size(); ++i)
+    entry->results.push_back(ResultType::of(graph.type_of(graph.outputs()[i]), orders[i]));
   const size_t computed = graph.outputs().size() - written.size();
   for (size_t i = 0; i < written.size(); ++i) {
     WrittenPart& part = entry->written[i];
     const bool is_only = std::ranges::count(entry->written, part.argument, &WrittenPart::argument) == 1;
     const size_t output = computed + i;
     const LeafSpec& spec = entry->specs[static_cast<size_t>(part.argument)];
-    const std::optional<int64_t> offset =
-        offset_of_part(spec, part, graph.type_of(graph.outputs()[output]), orders[output]);
+    const std::optional<int64_t> offset = offset_of_part(spec, part, entry->results[output], orders[output]);
     if (!is_only || !offset) continue;  // of several parts that overlap the last one counts
     options.written.push_back({static_cast<int>(output), part.argument, *offset});
     part.offset = *offset * static_cast<int64_t>(size_of(spec.dtype));
@@ -155,8 +142,6 @@ void compile_into(CallTable& table, CallTable* hot, const nb::list& objects, con
   }();
   entry->program = std::move(compiled.program);
   entry->explanation = std::move(compiled.explanation);
-  for (size_t i = 0; i < orders.size(); ++i)
-    entry->results.push_back(ResultType::of(entry->program->outputs[i], orders[i]));
   for (const std::optional<int>& donor : entry->program->output_donor) {
     if (!donor) continue;
     entry->specs[static_cast<size_t>(*donor)].donated = true;
@@ -360,6 +345,12 @@ void bind_tracing(nb::module_& module) {
       .def_rw("misses", &CallTable::misses);
 
   module.def("key_of", key_of, nb::arg("leaves"));
+  module.def(
+      "order_in_memory",
+      [](const std::vector<int64_t>& shape, const std::vector<int64_t>& strides) {
+        return order_in_memory(shape, strides);
+      },
+      nb::arg("shape"), nb::arg("strides"));
   module.def("is_tracing", [] { return Trace::current() != nullptr; });
 }
 

@@ -22,12 +22,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def order_by(shape: Sequence[int], strides: Sequence[int]) -> list[int]:
     """The axes from the outermost to the innermost. Those of one element stay where they are."""
-    places = [axis for axis, extent in enumerate(shape) if extent != 1]
-    order = list(range(len(shape)))
-    if all(strides[axis] != 0 and shape[axis] != 0 for axis in places):
-        for place, axis in zip(places, sorted(places, key=lambda axis: -abs(strides[axis])), strict=True):
-            order[place] = axis
-    return order
+    return _native.order_in_memory(shape, strides) or list(range(len(shape)))
 
 
 def order_of(x: Array) -> list[int]:
@@ -56,7 +51,7 @@ def named(order: Any, x: Array) -> list[int]:
 def laid_out(x: Array, order: Sequence[int]) -> Array:
     """The elements of x with their axes in this order in memory; x itself when they are."""
     wanted = list(order)
-    if x.ndim < 2 or order_of(x) == wanted or not _native.is_tracing():
+    if x.ndim < 2 or not _native.is_tracing() or order_of(x) == wanted:
         return x
     x = x._as_traced()
     back = [wanted.index(axis) for axis in range(x.ndim)]
@@ -70,11 +65,14 @@ def _permuted(x: Array, order: list[int]) -> Array:
     return _native.apply("transpose", (x,), permutation=order)
 
 
-def all_laid_out(results: Any, order: str) -> Any:
-    """The results of a function that was asked for an order."""
-    if isinstance(results, tuple):
-        return tuple(all_laid_out(one, order) for one in results)
-    return laid_out(results, named(order, results))
+def all_laid_out(results: Any, order: str, like: Any = None) -> Any:
+    """The results of a function in an order that is asked for: by what it says of `like`, or else of themselves."""
+    if isinstance(results, (tuple, list)):
+        return type(results)(all_laid_out(one, order, like) for one in results)
+    if not isinstance(results, _native.ArrayBase):
+        return results
+    is_like = isinstance(like, _native.ArrayBase) and like.ndim == results.ndim
+    return laid_out(results, named(order, like if is_like else results))  # type: ignore[arg-type]
 
 
 def makes(order: str) -> Callable[[F], F]:
@@ -83,18 +81,9 @@ def makes(order: str) -> Callable[[F], F]:
     def mark(function: F) -> F:
         @functools.wraps(function)
         def ordered(*args: Any, **kwargs: Any) -> Any:
-            return _all_laid_out(function(*args, **kwargs), order, args[0] if args else None)
+            result = function(*args, **kwargs)
+            return all_laid_out(result, order, args[0] if args else None) if _native.is_tracing() else result
 
         return ordered  # type: ignore[return-value]
 
     return mark
-
-
-def _all_laid_out(result: Any, order: str, first: Any) -> Any:
-    if isinstance(result, (tuple, list)):
-        return type(result)(_all_laid_out(one, order, first) for one in result)
-    if not isinstance(result, _native.ArrayBase) or not result._traced or result.ndim < 2:
-        return result
-    has_order = isinstance(first, _native.ArrayBase) and first.ndim == result.ndim
-    axes = named(order, first) if has_order else list(range(result.ndim))
-    return laid_out(result, axes)  # type: ignore[arg-type]

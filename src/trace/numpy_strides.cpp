@@ -105,14 +105,9 @@ AxisOrder order_in_memory(std::span<const int64_t> shape, std::span<const int64_
   std::ranges::stable_sort(moved, std::greater<>(),
                            [&](int64_t axis) { return std::abs(strides[static_cast<size_t>(axis)]); });
   if (moved == places) return {};
-  AxisOrder order = row_major_order(shape.size());
-  for (size_t i = 0; i < places.size(); ++i) order[static_cast<size_t>(places[i])] = moved[i];
-  return order;
-}
-
-AxisOrder row_major_order(size_t rank) {
-  AxisOrder order(rank);
+  AxisOrder order(shape.size());
   std::iota(order.begin(), order.end(), 0);
+  for (size_t i = 0; i < places.size(); ++i) order[static_cast<size_t>(places[i])] = moved[i];
   return order;
 }
 
@@ -125,8 +120,8 @@ AxisOrder inverse(const AxisOrder& order) {
 std::vector<int64_t> strides_in_order(std::span<const int64_t> shape, const AxisOrder& order) {
   std::vector<int64_t> strides(shape.size());
   int64_t step = 1;
-  for (size_t i = order.size(); i-- > 0;) {
-    const auto axis = static_cast<size_t>(order[i]);
+  for (size_t i = shape.size(); i-- > 0;) {
+    const size_t axis = order.empty() ? i : static_cast<size_t>(order[i]);
     strides[axis] = step;
     step *= std::max<int64_t>(shape[axis], 1);
   }
@@ -141,29 +136,22 @@ std::vector<int64_t> NumpyStrides::of(const Graph& graph, Value value) {
     if (from_usual && node.op != Op::transpose && node.op != Op::broadcast && node.op != Op::window) continue;
     const Shape& shape = node.type.shape;
     Strides made = made_by(graph, node);
-    if (made != strides_in_order(shape, row_major_order(shape.size())))
-      unusual_.emplace(static_cast<uint32_t>(known_), std::move(made));
+    if (made != strides_in_order(shape, {})) unusual_.emplace(static_cast<uint32_t>(known_), std::move(made));
   }
-  if (auto found = unusual_.find(static_cast<uint32_t>(index_of(value))); found != unusual_.end())
-    return found->second;
-  const Shape& shape = graph.type_of(value).shape;
-  return strides_in_order(shape, row_major_order(shape.size()));
+  return known(graph, value);
 }
 
-std::vector<int64_t> NumpyStrides::of_input(const Graph& graph, const Node& node, size_t input) const {
-  const Value value = node.inputs[input];
-  if (auto found = unusual_.find(static_cast<uint32_t>(index_of(value))); found != unusual_.end())
-    return found->second;
-  const Shape& shape = graph.type_of(value).shape;
-  return strides_in_order(shape, row_major_order(shape.size()));
+std::vector<int64_t> NumpyStrides::known(const Graph& graph, Value value) const {
+  auto found = unusual_.find(static_cast<uint32_t>(index_of(value)));
+  return found != unusual_.end() ? found->second : strides_in_order(graph.type_of(value).shape, {});
 }
 
 std::vector<int64_t> NumpyStrides::made_by(const Graph& graph, const Node& node) const {
   const Shape& shape = node.type.shape;
-  const Strides usual = strides_in_order(shape, row_major_order(shape.size()));
+  const Strides usual = strides_in_order(shape, {});
   if (node.inputs.empty()) return usual;
   const Shape& from = graph.type_of(node.inputs[0]).shape;
-  const Strides first = of_input(graph, node, 0);
+  const Strides first = known(graph, node.inputs[0]);
   auto in_common_order = [&](const std::vector<Strides>& operands) {
     return strides_in_order(shape, common_order(operands, shape.size()));
   };
@@ -171,7 +159,7 @@ std::vector<int64_t> NumpyStrides::made_by(const Graph& graph, const Node& node)
     std::vector<Strides> operands;
     for (size_t i = 0; i < node.inputs.size(); ++i)
       operands.push_back(
-          aligned(of_input(graph, node, i), graph.type_of(node.inputs[i]).shape, shape.size()));
+          aligned(known(graph, node.inputs[i]), graph.type_of(node.inputs[i]).shape, shape.size()));
     return operands;
   };
   switch (node.op) {

@@ -9,7 +9,7 @@
 
 namespace tokamak {
 
-/// Axes from the outermost to the innermost in memory.
+/// Axes from the outermost to the innermost in memory; empty for those of a row-major array.
 using AxisOrder = std::vector<int64_t>;
 
 /// The order in which the axes of an array lie in memory, the longest stride first. Empty when that is their
@@ -23,8 +23,6 @@ List in_order(const List& list, const AxisOrder& order) {
   for (int64_t axis : order) result.push_back(list[static_cast<size_t>(axis)]);
   return result;
 }
-/// The order of a row-major array.
-AxisOrder row_major_order(size_t rank);
 /// The order that undoes `order`.
 AxisOrder inverse(const AxisOrder& order);
 
@@ -39,7 +37,7 @@ class NumpyStrides {
   std::vector<int64_t> of(const Graph& graph, Value value);
 
  private:
-  std::vector<int64_t> of_input(const Graph& graph, const Node& node, size_t input) const;
+  std::vector<int64_t> known(const Graph& graph, Value value) const;
   std::vector<int64_t> made_by(const Graph& graph, const Node& node) const;
 
   size_t known_ = 0;                                            ///< how many values were looked at
