@@ -1,5 +1,7 @@
 #include "codegen/accumulators.h"
 
+#include <bit>
+
 #include "codegen/index_emit.h"
 #include "ops/record.h"
 
@@ -9,10 +11,11 @@ namespace {
 using llvm::Value;
 
 /// Parts of a pairwise sum at once: one per bit of how many were merged.
-constexpr uint64_t kCascadeLevels = 48;
-
-bool is_arg(const Accumulator& accumulator) {
-  return accumulator.op == Op::argmax || accumulator.op == Op::argmin;
+uint64_t levels_of(const Accumulator& accumulator) {
+  constexpr uint64_t kEnough = 48;
+  if (!accumulator.cascade) return 1;
+  return std::min<uint64_t>(kEnough,
+                            static_cast<uint64_t>(std::bit_width(static_cast<uint64_t>(accumulator.parts))));
 }
 
 unsigned lanes_in(const Accumulator& accumulator) { return static_cast<unsigned>(accumulator.lanes); }
@@ -24,51 +27,86 @@ llvm::Type* Accumulators::value_type(const Accumulator& accumulator) {
 }
 
 llvm::Type* Accumulators::position_type(const Accumulator& accumulator) {
-  return with_lanes(f_.b.getInt64Ty(), lanes_in(accumulator));
+  return with_lanes(f_.code.lane_type(lane_of(*accumulator.position)), lanes_in(accumulator));
 }
 
 Accumulators::Slots& Accumulators::slots(AccumulatorId id) {
   Slots& slots = slots_[static_cast<size_t>(id)];
   if (slots.value != nullptr) return slots;
   const Accumulator& accumulator = of(id);
+  const uint64_t rounds = rounds_of(accumulator);
   auto make = [&](llvm::Type* type, const char* name) {
-    if (accumulator.cascade) return f_.stack_slot(llvm::ArrayType::get(type, kCascadeLevels), name);
+    const uint64_t count = rounds * levels_of(accumulator);
+    if (accumulator.cascade || accumulator.each)
+      return f_.stack_slot(llvm::ArrayType::get(type, count), name);
     return f_.variable(type, name);
   };
   slots.value = make(value_type(accumulator), "acc");
-  if (is_arg(accumulator)) slots.position = make(position_type(accumulator), "acc.at");
+  if (accumulator.position) slots.position = make(position_type(accumulator), "acc.at");
   if (accumulator.cascade) {
-    slots.parts = f_.variable(f_.b.getInt64Ty(), "parts");
+    llvm::Type* count = f_.b.getInt64Ty();
+    slots.parts = accumulator.each ? f_.stack_slot(llvm::ArrayType::get(count, rounds), "parts")
+                                   : f_.variable(count, "parts");
   }
   return slots;
 }
 
 Accumulators::State Accumulators::neutral(const Accumulator& accumulator) {
-  llvm::Type* type = value_type(accumulator);
-  if (is_arg(accumulator))
-    return {f_.lanes.zero(type), llvm::Constant::getAllOnesValue(position_type(accumulator))};
-  Scalar identity = reduction_identity(f_.lanes, accumulator.op, accumulator.dtype);
-  return {f_.lanes.spread(f_.lanes[identity], lanes_in(accumulator)), nullptr};
+  Op op = accumulator.op;
+  if (op == Op::argmax) op = Op::reduce_max;
+  if (op == Op::argmin) op = Op::reduce_min;
+  Scalar identity = reduction_identity(f_.lanes, op, accumulator.dtype);
+  // Lanes that find nothing better than the identity say that they found it in the first place of all, which
+  // is the answer if no lane does.
+  Value* position = accumulator.position ? f_.lanes.zero(position_type(accumulator)) : nullptr;
+  return {f_.lanes.spread(f_.lanes[identity], lanes_in(accumulator)), position};
+}
+
+uint64_t Accumulators::rounds_of(const Accumulator& accumulator) const {
+  if (!accumulator.each) return 1;
+  const auto extent = static_cast<uint64_t>(f_.kernel.extents[static_cast<size_t>(*accumulator.each)]);
+  return (extent + lanes_in(accumulator) - 1) / lanes_in(accumulator);
+}
+
+Value* Accumulators::place(const Accumulator& accumulator, llvm::AllocaInst* stack, Value* level) {
+  llvm::Type* type = stack->getAllocatedType();
+  if (!type->isArrayTy()) return stack;
+  Value* number = f_.b.getInt64(0);
+  if (accumulator.each) {
+    const auto loop = std::find_if(f_.loops.begin(), f_.loops.end(),
+                                   [&](const OpenLoop& open) { return open.var == *accumulator.each; });
+    if (loop == f_.loops.end()) throw InternalError("an accumulator for each round outside of the loop");
+    number = f_.b.CreateUDiv(loop->value, f_.b.getInt64(lanes_in(accumulator)));
+  }
+  if (level != nullptr)
+    number = f_.b.CreateAdd(f_.b.CreateMul(level, f_.b.getInt64(rounds_of(accumulator))), number);
+  return f_.b.CreateGEP(type->getArrayElementType(), stack, number);
 }
 
 void Accumulators::set(AccumulatorId id, State state) {
   Slots& slot = slots(id);
-  f_.b.CreateStore(state.value, slot.value);
-  if (slot.position != nullptr) f_.b.CreateStore(state.position, slot.position);
+  f_.b.CreateStore(state.value, place(of(id), slot.value));
+  if (slot.position != nullptr) f_.b.CreateStore(state.position, place(of(id), slot.position));
 }
 
 Accumulators::State Accumulators::current(AccumulatorId id) {
   const Accumulator& accumulator = of(id);
   Slots& slot = slots(id);
   if (accumulator.cascade) return fold_cascade(id);
-  State state{f_.b.CreateLoad(value_type(accumulator), slot.value)};
-  if (slot.position != nullptr) state.position = f_.b.CreateLoad(position_type(accumulator), slot.position);
+  auto load = [&](llvm::Type* type, llvm::AllocaInst* stack) {
+    llvm::LoadInst* loaded = f_.b.CreateLoad(type, place(accumulator, stack));
+    // LLVM would store what changed with a mask, which takes some processors far longer than storing all.
+    loaded->setVolatile(accumulator.each.has_value());
+    return loaded;
+  };
+  State state{load(value_type(accumulator), slot.value)};
+  if (slot.position != nullptr) state.position = load(position_type(accumulator), slot.position);
   return state;
 }
 
 void Accumulators::declare(AccumulatorId id) {
   if (of(id).cascade) {
-    f_.b.CreateStore(f_.b.getInt64(0), slots(id).parts);
+    f_.b.CreateStore(f_.b.getInt64(0), place(of(id), slots(id).parts));
   } else {
     set(id, neutral(of(id)));
   }
@@ -91,11 +129,9 @@ Value* Accumulators::accumulate(const Accumulate& step) {
   State next;
   Value* on =
       f_.width == lanes ? f_.lanes.active_mask(lanes, value->getType()->getScalarSizeInBits()) : nullptr;
-  if (is_arg(accumulator)) {
-    Value* position = f_.lanes.number_of_index(emit_index(f_, *step.position), DType::i64);
-    Value* nothing_yet = f_.b.CreateICmpSLT(old.position, f_.lanes.zero(old.position->getType()));
-    Value* replace = f_.b.CreateOr(nothing_yet, better(accumulator, value, old.value));
-    replace = f_.lanes.both(replace, on);
+  if (accumulator.position) {
+    Value* position = f_.lanes.number_of_index(emit_index(f_, *step.position), *accumulator.position);
+    Value* replace = f_.lanes.both(better(accumulator, value, old.value), on);
     next = {f_.lanes.choose(replace, value, old.value), f_.lanes.choose(replace, position, old.position)};
   } else {
     Scalar stepped = reduction_step(f_.lanes, accumulator.op, accumulator.dtype, f_.lanes.handle(old.value),
@@ -107,20 +143,17 @@ Value* Accumulators::accumulate(const Accumulate& step) {
   return step.running ? rounded(accumulator, next.value) : nullptr;
 }
 
-/// For arg*: the better value, the smaller position among equals, whatever is there when the other is empty.
+/// For arg*: the better value, the smaller position among equals.
 Accumulators::State Accumulators::combined(const Accumulator& accumulator, State earlier, State later) {
-  if (!is_arg(accumulator)) {
+  if (!accumulator.position) {
     Scalar stepped = reduction_step(f_.lanes, accumulator.op, accumulator.dtype,
                                     f_.lanes.handle(earlier.value), f_.lanes.handle(later.value));
     return {f_.lanes[stepped], nullptr};
   }
-  Value* nothing = f_.lanes.zero(later.position->getType());
   Value* later_better = better(accumulator, later.value, earlier.value);
   Value* equal = f_.b.CreateNot(f_.b.CreateOr(later_better, better(accumulator, earlier.value, later.value)));
   Value* comes_first = f_.b.CreateAnd(equal, f_.b.CreateICmpSLT(later.position, earlier.position));
-  Value* take =
-      f_.b.CreateOr(f_.b.CreateOr(later_better, comes_first), f_.b.CreateICmpSLT(earlier.position, nothing));
-  take = f_.b.CreateAnd(take, f_.b.CreateICmpSGE(later.position, nothing));
+  Value* take = f_.b.CreateOr(later_better, comes_first);
   return {f_.b.CreateSelect(take, later.value, earlier.value),
           f_.b.CreateSelect(take, later.position, earlier.position)};
 }
@@ -137,15 +170,14 @@ void Accumulators::merge(AccumulatorId into, AccumulatorId from) {
 Accumulators::State Accumulators::level(AccumulatorId id, Value* number) {
   auto load = [&](llvm::AllocaInst* stack) -> Value* {
     if (stack == nullptr) return nullptr;
-    llvm::Type* type = stack->getAllocatedType()->getArrayElementType();
-    return f_.b.CreateLoad(type, f_.b.CreateGEP(type, stack, number));
+    return f_.b.CreateLoad(stack->getAllocatedType()->getArrayElementType(), place(of(id), stack, number));
   };
   return {load(slots(id).value), load(slots(id).position)};
 }
 
 void Accumulators::set_level(AccumulatorId id, Value* number, State state) {
   auto store = [&](llvm::AllocaInst* stack, Value* value) {
-    if (stack != nullptr) f_.b.CreateStore(value, f_.b.CreateGEP(value->getType(), stack, number));
+    if (stack != nullptr) f_.b.CreateStore(value, place(of(id), stack, number));
   };
   store(slots(id).value, state.value);
   store(slots(id).position, state.position);
@@ -181,7 +213,7 @@ void Accumulators::push(AccumulatorId into, State start) {
   llvm::BasicBlock* head = f_.new_block("cascade");
   llvm::BasicBlock* join = f_.new_block("cascade.join");
   llvm::BasicBlock* done = f_.new_block("cascade.done");
-  Value* parts = b.CreateLoad(i64, slots(into).parts);
+  Value* parts = b.CreateLoad(i64, place(of(into), slots(into).parts));
   Variable part(f_, start);
   llvm::AllocaInst* height = f_.variable(i64, "level");
   b.CreateStore(b.getInt64(0), height);
@@ -199,7 +231,7 @@ void Accumulators::push(AccumulatorId into, State start) {
 
   b.SetInsertPoint(done);
   set_level(into, number, part.get());
-  b.CreateStore(b.CreateAdd(parts, b.getInt64(1)), slots(into).parts);
+  b.CreateStore(b.CreateAdd(parts, b.getInt64(1)), place(of(into), slots(into).parts));
 }
 
 /// The occupied levels, folded from the lowest (the latest parts) up; the neutral element when there are
@@ -215,7 +247,7 @@ Accumulators::State Accumulators::fold_cascade(AccumulatorId id) {
   llvm::BasicBlock* head = f_.new_block("fold.more");
   llvm::BasicBlock* join = f_.new_block("fold.join");
   llvm::BasicBlock* done = f_.new_block("folded");
-  Value* parts = b.CreateLoad(i64, slots(id).parts);
+  Value* parts = b.CreateLoad(i64, place(of(id), slots(id).parts));
   Variable part(f_, neutral(of(id)));
   llvm::AllocaInst* left = f_.variable(i64, "left");
   b.CreateCondBr(b.CreateICmpEQ(parts, b.getInt64(0)), done, first);
@@ -267,7 +299,7 @@ Value* Accumulators::read(const Read& read) {
   const Accumulator& accumulator = of(read.accumulator);
   State state = current(read.accumulator);
   if (accumulator.across_lanes) state = across_lanes(accumulator, state);
-  if (!is_arg(accumulator)) return rounded(accumulator, state.value);
+  if (!accumulator.position) return rounded(accumulator, state.value);
   return f_.lanes.number_of_index(state.position, f_.kernel[read.result]);
 }
 
@@ -285,8 +317,8 @@ void Accumulators::spill(const Spill& spill) {
   Value* raw = state.value;
   if (lane_of(accumulator.dtype) == Lane::i1) raw = f_.lanes.to_memory(DType::boolean, raw);
   f_.b.CreateAlignedStore(raw, partial_slot(accumulator, spill.buffer, spill.slot, 0), llvm::Align(1));
-  if (!is_arg(accumulator)) return;
-  const int64_t values = (accumulator_lane_bytes(accumulator) - 8) * accumulator.lanes;
+  if (!accumulator.position) return;
+  const int64_t values = accumulator_value_bytes(accumulator) * accumulator.lanes;
   f_.b.CreateAlignedStore(state.position, partial_slot(accumulator, spill.buffer, spill.slot, values),
                           llvm::Align(1));
 }
@@ -299,14 +331,14 @@ void Accumulators::unspill(const Unspill& unspill) {
   state.value = f_.b.CreateAlignedLoad(type, partial_slot(accumulator, unspill.buffer, unspill.slot, 0),
                                        llvm::Align(1));
   if (is_bool) state.value = f_.lanes.from_memory(DType::boolean, state.value);
-  if (is_arg(accumulator)) {
-    const int64_t values = (accumulator_lane_bytes(accumulator) - 8) * accumulator.lanes;
+  if (accumulator.position) {
+    const int64_t values = accumulator_value_bytes(accumulator) * accumulator.lanes;
     Value* where = partial_slot(accumulator, unspill.buffer, unspill.slot, values);
     state.position = f_.b.CreateAlignedLoad(position_type(accumulator), where, llvm::Align(1));
   }
   if (accumulator.cascade) {  // a cascade was spilled as its sum: one part
     set_level(unspill.accumulator, f_.b.getInt64(0), state);
-    f_.b.CreateStore(f_.b.getInt64(1), slots(unspill.accumulator).parts);
+    f_.b.CreateStore(f_.b.getInt64(1), place(accumulator, slots(unspill.accumulator).parts));
   } else {
     set(unspill.accumulator, state);
   }

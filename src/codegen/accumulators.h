@@ -22,7 +22,7 @@ class Accumulators {
   void unspill(const Unspill& unspill);
 
  private:
-  /// The lanes of an accumulator; `position` for arg* only: where `value` was found, -1 before anything was.
+  /// The lanes of an accumulator; `position` for arg* only: where `value` was found.
   struct State {
     llvm::Value* value = nullptr;
     llvm::Value* position = nullptr;
@@ -38,6 +38,10 @@ class Accumulators {
   llvm::Type* value_type(const Accumulator& accumulator);
   llvm::Type* position_type(const Accumulator& accumulator);
   Slots& slots(AccumulatorId id);
+  /// How many times an accumulator is there.
+  uint64_t rounds_of(const Accumulator& accumulator) const;
+  /// Where in its stack space an accumulator, or a level of a cascade, is.
+  llvm::Value* place(const Accumulator& accumulator, llvm::AllocaInst* stack, llvm::Value* level = nullptr);
   State neutral(const Accumulator& accumulator);
   State current(AccumulatorId id);
   State fold_cascade(AccumulatorId id);

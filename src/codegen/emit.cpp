@@ -51,6 +51,7 @@ class NestEmitter {
   void on(const Spill& spill) { accumulators_.spill(spill); }
   void on(const Unspill& unspill) { accumulators_.unspill(unspill); }
   void on(const CheckRange& check);
+  void on(const Prefetch& prefetch) { emit_prefetch(f_, prefetch); }
   void on(const std::shared_ptr<Branch>& branch);
   void on(const std::shared_ptr<Loop>& loop);
 

@@ -73,7 +73,7 @@ Value* LaneBuilder::both(Value* a, Value* b) {
   if (a == nullptr) return b;
   if (b == nullptr) return a;
   const unsigned lanes = std::max(lanes_of(a), lanes_of(b));
-  return b_.CreateAnd(spread(a, lanes), spread(b, lanes));
+  return logic(llvm::Instruction::And, spread(a, lanes), spread(b, lanes));
 }
 
 Value* LaneBuilder::choose(Value* condition, Value* yes, Value* no) {
@@ -81,11 +81,33 @@ Value* LaneBuilder::choose(Value* condition, Value* yes, Value* no) {
   return b_.CreateSelect(spread(condition, lanes), spread(yes, lanes), spread(no, lanes));
 }
 
+Value* LaneBuilder::number_in_lanes(llvm::Constant* number, unsigned lanes) {
+  llvm::GlobalVariable* memory = module_.register_of(number);
+  auto* type = llvm::cast<llvm::FixedVectorType>(memory->getValueType());
+  const unsigned in_register = type->getNumElements();
+  if (lanes % in_register != 0) return spread(number, lanes);
+  llvm::LoadInst* load = b_.CreateAlignedLoad(type, memory, memory->getAlign());
+  load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(*module_.context, {}));
+  if (lanes == in_register) return load;
+  llvm::SmallVector<int, 64> repeated;
+  for (unsigned lane = 0; lane < lanes; ++lane) repeated.push_back(static_cast<int>(lane % in_register));
+  return b_.CreateShuffleVector(load, repeated);
+}
+
+/// Whether an operand of the instruction may lie in memory, and is not simpler as a number.
+static bool reads_memory(Prim prim) {
+  return prim == Prim::fadd || prim == Prim::fsub || prim == Prim::fmul || prim == Prim::fma;
+}
+
 Scalar LaneBuilder::prim(Prim prim, std::span<const Scalar> operands) {
   unsigned lanes = 1;
   for (Scalar operand : operands) lanes = std::max(lanes, lanes_of((*this)[operand]));
   llvm::SmallVector<Value*, 3> x;
-  for (Scalar operand : operands) x.push_back(spread((*this)[operand], lanes));
+  for (Scalar operand : operands) {
+    auto* number = llvm::dyn_cast<llvm::ConstantFP>((*this)[operand]);
+    const bool from_memory = number != nullptr && reads_memory(prim) && !number->isZero();
+    x.push_back(from_memory ? number_in_lanes(number, lanes) : spread((*this)[operand], lanes));
+  }
   if (contract) {
     llvm::FastMathFlags flags;
     flags.setAllowContract(true);
@@ -141,11 +163,11 @@ Value* LaneBuilder::emit(Prim prim, std::span<Value* const> x) {
     case Prim::imul:
       return b_.CreateMul(x[0], x[1]);
     case Prim::iand:
-      return b_.CreateAnd(x[0], x[1]);
+      return logic(llvm::Instruction::And, x[0], x[1]);
     case Prim::ior:
-      return b_.CreateOr(x[0], x[1]);
+      return logic(llvm::Instruction::Or, x[0], x[1]);
     case Prim::ixor:
-      return b_.CreateXor(x[0], x[1]);
+      return logic(llvm::Instruction::Xor, x[0], x[1]);
     case Prim::popcount:
       return intrinsic(llvm::Intrinsic::ctpop, x);
     case Prim::ishl:
@@ -182,6 +204,35 @@ Value* LaneBuilder::emit(Prim prim, std::span<Value* const> x) {
       return round_to(DType::bf16, x[0]);
   }
   __builtin_unreachable();
+}
+
+Value* LaneBuilder::signs_of(Value* condition) {
+  auto* compare = llvm::dyn_cast<llvm::CmpInst>(condition);
+  if (compare == nullptr) return nullptr;
+  Value* compared = compare->getOperand(0);
+  if (compare->getPredicate() == llvm::CmpInst::ICMP_SLT &&
+      llvm::isa<llvm::ConstantAggregateZero>(compare->getOperand(1)))
+    return compared;
+  llvm::Type* width = b_.getIntNTy(compared->getType()->getScalarSizeInBits());
+  return b_.CreateSExt(condition, with_lanes(width, lanes_of(condition)));
+}
+
+Value* LaneBuilder::logic(llvm::Instruction::BinaryOps op, Value* a, Value* b) {
+  const bool is_condition = a->getType()->isIntOrIntVectorTy(1) && is_vector(a);
+  if (!is_condition || module_.cpu.avx512) return b_.CreateBinOp(op, a, b);
+  auto* compare = llvm::dyn_cast<llvm::CmpInst>(a);
+  if (auto* all = llvm::dyn_cast<llvm::Constant>(b);
+      op == llvm::Instruction::Xor && compare != nullptr && all != nullptr && all->isAllOnesValue())
+    return b_.CreateCmp(compare->getInversePredicate(), compare->getOperand(0), compare->getOperand(1));
+  auto is_wide = [&](Value* signs) {
+    return signs != nullptr &&
+           signs->getType()->getPrimitiveSizeInBits() > 8 * static_cast<uint64_t>(module_.cpu.vector_bytes);
+  };
+  Value* wide_a = signs_of(a);
+  Value* wide_b = is_wide(wide_a) ? signs_of(b) : nullptr;
+  if (wide_b == nullptr || wide_a->getType() != wide_b->getType()) return b_.CreateBinOp(op, a, b);
+  Value* signs = b_.CreateBinOp(op, wide_a, wide_b);
+  return b_.CreateICmpSLT(signs, zero(signs->getType()));
 }
 
 // SSE2 has no rounding instruction. Adding and subtracting 2^mantissa rounds to the nearest even integer, and

@@ -74,6 +74,14 @@ class LaneBuilder final : public ScalarBuilder {
 
  private:
   llvm::Value* emit(Prim prim, std::span<llvm::Value* const> x);
+  /// A number in all lanes, from memory: instructions can read it there. LLVM would broadcast it into a
+  /// register of its own first, and math functions have more numbers than there are registers.
+  llvm::Value* number_in_lanes(llvm::Constant* number, unsigned lanes);
+  /// and, or, xor. Conditions in more lanes than a register holds stay as wide as what was compared: LLVM
+  /// would pack them into bytes and unpack them again.
+  llvm::Value* logic(llvm::Instruction::BinaryOps op, llvm::Value* a, llvm::Value* b);
+  /// Integers whose sign is the condition, as wide as what was compared; null where that is not known.
+  llvm::Value* signs_of(llvm::Value* condition);
   llvm::Value* round_in_place(Prim prim, llvm::Value* x);
   llvm::Value* intrinsic(llvm::Intrinsic::ID id, std::span<llvm::Value* const> x);
   llvm::Value* bits_constant(llvm::Value* like, uint64_t bits);

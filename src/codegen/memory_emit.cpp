@@ -280,4 +280,17 @@ void emit_store(FunctionState& f, const Store& store) {
   store_lane_by_lane(f, address, value);
 }
 
+void emit_prefetch(FunctionState& f, const Prefetch& prefetch) {
+  constexpr uint64_t kLine = 64;
+  const Address address = emit_address(f, prefetch.buffer, prefetch.index);
+  const uint64_t bytes = size_of(f.kernel[prefetch.buffer].type.dtype) * f.width;
+  Value* reading = f.b.getInt32(0);
+  Value* close = f.b.getInt32(3);
+  Value* data = f.b.getInt32(1);
+  for (uint64_t offset = 0; offset < bytes; offset += kLine) {
+    Value* line = f.b.CreateConstGEP1_64(f.b.getInt8Ty(), address.first, offset);
+    f.b.CreateIntrinsic(llvm::Intrinsic::prefetch, {line->getType()}, {line, reading, close, data});
+  }
+}
+
 }  // namespace tokamak::codegen

@@ -10,4 +10,7 @@ llvm::Value* emit_load(FunctionState& f, const Load& load);
 /// Stores the lanes that are on.
 void emit_store(FunctionState& f, const Store& store);
 
+/// Asks for the cache lines of all lanes, of which the first lies lowest.
+void emit_prefetch(FunctionState& f, const Prefetch& prefetch);
+
 }  // namespace tokamak::codegen

@@ -197,4 +197,18 @@ void CodeModule::define_lanewise(Lane lane, int arity) {
   b.CreateRetVoid();
 }
 
+llvm::GlobalVariable* CodeModule::register_of(llvm::Constant* number) {
+  llvm::GlobalVariable*& variable = registers_[number];
+  if (variable == nullptr) {
+    const auto bytes = static_cast<unsigned>(cpu.vector_bytes);
+    const unsigned lanes = bytes * 8 / number->getType()->getPrimitiveSizeInBits().getFixedValue();
+    llvm::Constant* all = llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(lanes), number);
+    variable = new llvm::GlobalVariable(*module, all->getType(), true, llvm::GlobalValue::InternalLinkage,
+                                        all, "number");
+    variable->setAlignment(llvm::Align(bytes));
+    variable->setExternallyInitialized(true);  // or the number would take the place of what loads it
+  }
+  return variable;
+}
+
 }  // namespace tokamak::codegen

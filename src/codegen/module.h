@@ -33,6 +33,9 @@ struct CodeModule {
   /// A function of the kernel or a helper, with the attributes all of them have.
   llvm::Function* add_function(const std::string& name, llvm::FunctionType* type, bool internal);
 
+  /// A register full of a number, in memory.
+  llvm::GlobalVariable* register_of(llvm::Constant* number);
+
   // Helpers, made when first asked for. LLVM expands the same things in place, and hugely.
 
   /// (ptr, i64 n) -> the first n elements, zeros behind them.
@@ -49,6 +52,7 @@ struct CodeModule {
   llvm::Function* external(const LibmFunction& function);
 
  private:
+  std::map<llvm::Constant*, llvm::GlobalVariable*> registers_;
   llvm::Function* declare_lanewise(int arity, const std::string& name);
 };
 

@@ -135,8 +135,7 @@ ValueId NestBuilder::accumulate_running(AccumulatorId accumulator, ValueId value
 
 ValueId NestBuilder::read(AccumulatorId accumulator) {
   const Accumulator& record = kernel_[accumulator];
-  const bool is_position = record.op == Op::argmax || record.op == Op::argmin;
-  const ValueId result = new_value(is_position ? DType::i64 : record.dtype, innermost());
+  const ValueId result = new_value(record.position ? DType::i64 : record.dtype, innermost());
   body(innermost()).emplace_back(Read{result, accumulator});
   return result;
 }

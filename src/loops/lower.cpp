@@ -125,8 +125,7 @@ class Lowering {
       const auto value = static_cast<Value>(i);
       const Node& node = body_[value];
       if (sweeps_.of[i] != sweep || !sweeps(node)) continue;
-      const AccumulatorId accumulator =
-          builder_.add_accumulator({.op = node.op, .dtype = body_.type_of(node.inputs[0]).dtype});
+      const AccumulatorId accumulator = builder_.add_accumulator(accumulator_for(node));
       builder_.declare(accumulator);
       if (reduces(node)) reductions.emplace_back(value, accumulator);
       if (scans(node)) scans_here.emplace(static_cast<uint32_t>(i), accumulator);
@@ -150,9 +149,21 @@ class Lowering {
     }
   }
 
+  Accumulator accumulator_for(const Node& node) const {
+    const TensorType& swept = body_.type_of(node.inputs[0]);
+    Accumulator accumulator{.op = node.op, .dtype = swept.dtype};
+    if (finds_position(node)) {
+      const int64_t places = swept.shape[static_cast<size_t>(node.attributes.integer(Attr::axis))];
+      accumulator.position = places <= INT32_MAX ? DType::i32 : DType::i64;
+    }
+    return accumulator;
+  }
+
+  static bool finds_position(const Node& node) { return node.op == Op::argmax || node.op == Op::argmin; }
+
   /// arg*: where along the one reduced axis the element is.
   std::optional<Index> position_in(const Node& node) const {
-    if (node.op != Op::argmax && node.op != Op::argmin) return std::nullopt;
+    if (!finds_position(node)) return std::nullopt;
     const Shape& shape = body_.type_of(node.inputs[0]).shape;
     return full_index(domain_, shape)[static_cast<size_t>(node.attributes.integer(Attr::axis))];
   }

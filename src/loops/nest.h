@@ -56,6 +56,9 @@ struct Accumulator {
       false;  ///< the vector loop's own axis is reduced: Read combines the lanes into one value
   bool cascade =
       false;  ///< a Merge into it is a step of pairwise summation: the n-th part joins its equals in size
+  std::optional<DType> position = std::nullopt;  ///< arg*: of where each lane found its element
+  int64_t parts = INT64_MAX;                     ///< cascade: no more are merged
+  std::optional<LoopVar> each = std::nullopt;    ///< one for every value of this vector loop's: in memory
 };
 
 // Statements
@@ -92,6 +95,11 @@ struct Store {
   std::vector<Index> index;
   ValueId value;
   bool non_temporal = false;
+};
+/// Brings what lies there, and next to it along the lanes, into the cache. It may be outside of the buffer.
+struct Prefetch {
+  BufferId buffer;
+  std::vector<Index> index;
 };
 /// Sets the accumulator to its neutral element.
 struct Declare {
@@ -134,8 +142,9 @@ struct CheckRange {
 
 struct Branch;
 struct Loop;
-using Stmt = std::variant<Literal, IndexValue, Test, Load, Compute, Store, Declare, Accumulate, Merge, Read,
-                          Spill, Unspill, CheckRange, std::shared_ptr<Branch>, std::shared_ptr<Loop>>;
+using Stmt =
+    std::variant<Literal, IndexValue, Test, Load, Compute, Store, Declare, Accumulate, Merge, Read, Spill,
+                 Unspill, CheckRange, Prefetch, std::shared_ptr<Branch>, std::shared_ptr<Loop>>;
 
 /// One of two bodies, by a guard that is the same for all lanes.
 struct Branch {
@@ -193,6 +202,7 @@ struct LoopKernel {
 };
 
 /// Bytes of one lane of a spilled accumulator: its value, and for arg* an i64 index after all the values.
+int64_t accumulator_value_bytes(const Accumulator& accumulator);
 int64_t accumulator_lane_bytes(const Accumulator& accumulator);
 
 /// kernel @softmax(%x: f32[64,1000]) -> (%out: f32[64,1000]) {

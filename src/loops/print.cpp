@@ -123,6 +123,7 @@ class Printer {
     if (a.lanes > 1)
       result += ", " + std::to_string(a.lanes) + (a.across_lanes ? " lanes to combine" : " lanes");
     if (a.cascade) result += ", pairwise";
+    if (a.each) result += ", for each " + kernel_.variables[static_cast<size_t>(*a.each)];
     return result;
   }
   std::string statement(const Accumulate& s) const {
@@ -141,6 +142,7 @@ class Printer {
   std::string statement(const CheckRange& s) const {
     return "check 0 <= " + text(s.value) + " < " + std::to_string(s.extent);
   }
+  std::string statement(const Prefetch& s) const { return "fetch " + text(s.buffer, s.index); }
   std::string statement(const std::shared_ptr<Branch>&) const { return {}; }
   std::string statement(const std::shared_ptr<Loop>&) const { return {}; }
 
@@ -152,11 +154,14 @@ class Printer {
 
 std::string print(const LoopKernel& kernel) { return Printer(kernel).run(); }
 
-int64_t accumulator_lane_bytes(const Accumulator& accumulator) {
+int64_t accumulator_value_bytes(const Accumulator& accumulator) {
   const bool half = accumulator.dtype == DType::f16 || accumulator.dtype == DType::bf16;
-  const int64_t value = half ? 4 : static_cast<int64_t>(size_of(accumulator.dtype));
-  const bool has_position = accumulator.op == Op::argmax || accumulator.op == Op::argmin;
-  return has_position ? value + 8 : value;
+  return half ? 4 : static_cast<int64_t>(size_of(accumulator.dtype));
+}
+
+int64_t accumulator_lane_bytes(const Accumulator& accumulator) {
+  const int64_t position = accumulator.position ? static_cast<int64_t>(size_of(*accumulator.position)) : 0;
+  return accumulator_value_bytes(accumulator) + position;
 }
 
 }  // namespace tokamak

@@ -84,6 +84,7 @@ void for_each_index(Stmt& stmt, const std::function<void(Index&)>& visit) {
     void operator()(Spill& s) const { visit(s.slot); }
     void operator()(Unspill& s) const { visit(s.slot); }
     void operator()(CheckRange&) const {}
+    void operator()(Prefetch& s) const { all(s.index); }
     void operator()(std::shared_ptr<Branch>& branch) const { guard(branch->guard); }
     void operator()(std::shared_ptr<Loop>& loop) const {
       if (loop->bound) visit(*loop->bound);

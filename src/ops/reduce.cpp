@@ -140,8 +140,11 @@ Scalar reduction_step(ScalarBuilder& builder, Op op, DType dtype, Scalar accumul
 Scalar arg_reduction_better(ScalarBuilder& builder, Op op, DType dtype, Scalar candidate, Scalar best) {
   Expr next{&builder, candidate};
   Expr old{&builder, best};
-  Expr better = op == Op::argmax ? scalar::less(dtype, old, next) : scalar::less(dtype, next, old);
-  return is_float(dtype) ? better | (is_nan(next) & (old == old)) : better;
+  const bool largest = op == Op::argmax;
+  if (!is_float(dtype)) return largest ? scalar::less(dtype, old, next) : scalar::less(dtype, next, old);
+  // A NaN is not less or equal: the first one is better than all numbers.
+  Expr no_better = largest ? next <= old : old <= next;
+  return (!no_better) & (old == old);
 }
 
 }  // namespace tokamak

@@ -14,6 +14,7 @@
 #include "passes/halve_symmetric.h"
 #include "passes/narrow_sorts.h"
 #include "passes/normalise_late.h"
+#include "passes/read_back.h"
 #include "passes/simplify.h"
 
 namespace tokamak {
@@ -54,6 +55,11 @@ constexpr GraphPass kGraphPasses[] = {
     // Last: sweeps what the others left behind.
     {"eliminate-dead", "drop nodes that no output needs",
      [](const Graph& graph, const PipelineOptions&) { return eliminate_dead(graph); }},
+    // When the views are composed, which finds the result behind the array it was written into.
+    {.name = "read-back",
+     .summary = "read what was written into a larger array from there",
+     .run = [](const Graph& graph, const PipelineOptions&) { return read_back(graph); },
+     .at_the_end = true},
 };
 
 const GraphPass& pass_named(std::string_view name) {
@@ -132,12 +138,18 @@ Graph run_pipeline(Graph graph, const PipelineOptions& options) {
   const int rounds = options.passes.empty() ? kMaxRounds : 1;
   for (int number = 0; number < rounds; ++number) {
     Round round(graph, number, options);
-    for (const GraphPass* pass : passes) round.run(*pass);
+    for (const GraphPass* pass : passes)
+      if (!pass->at_the_end || !options.passes.empty()) round.run(*pass);
     std::optional<Graph> made = round.result();
     if (!made || same_structure(graph, *made)) break;
     graph = std::move(*made);
   }
-  return graph;
+  if (!options.passes.empty()) return graph;
+  Round end(graph, rounds, options);
+  for (const GraphPass* pass : passes)
+    if (pass->at_the_end) end.run(*pass);
+  std::optional<Graph> made = end.result();
+  return made ? std::move(*made) : std::move(graph);
 }
 
 }  // namespace tokamak

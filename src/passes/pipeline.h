@@ -35,12 +35,14 @@ struct GraphPass {
   std::string_view summary;
   Graph (*run)(const Graph& graph, const PipelineOptions& options);
   std::optional<OpFamily> about = std::nullopt;  ///< it leaves graphs without these ops as they are
+  bool at_the_end = false;  ///< runs once, when the others have settled: they would undo it
 };
 
 /// Every pass, in the order of the pipeline.
 std::span<const GraphPass> graph_passes();
 
-/// Runs the passes, round after round until one changes nothing, a few rounds at most. Throws UserError for a
+/// Runs the passes, round after round until one changes nothing, a few rounds at most, and then those for the
+/// end. Throws UserError for a
 /// pass that does not exist, InternalError for a pass that breaks the graph.
 Graph run_pipeline(Graph graph, const PipelineOptions& options = {});
 

@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "loops/walk.h"
+#include "schedule/fetch_ahead.h"
 #include "schedule/schedule.h"
 #include "schedule/separate.h"
+#include "schedule/sink.h"
 #include "schedule/transform.h"
 
 namespace tokamak {
@@ -226,6 +228,10 @@ void apply_one(LoopKernel& kernel, const Stream& decision) {
   }
 }
 
+void apply_one(LoopKernel& kernel, const Sink& decision) { sink(kernel, decision); }
+
+void apply_one(LoopKernel& kernel, const FetchAhead& decision) { fetch_ahead(kernel, decision); }
+
 }  // namespace
 
 void apply(LoopKernel& kernel, const Decision& decision) {
@@ -292,6 +298,12 @@ std::string to_string(const Decision& decision, const LoopKernel& kernel) {
     std::string operator()(const Parallelise&) const { return "parallelise the rows"; }
     std::string operator()(const Stream& d) const {
       return "stream " + kernel[d.buffer].name + " past the caches";
+    }
+    std::string operator()(const Sink& d) const { return "sweep all of " + name(d.var) + " side by side"; }
+    std::string operator()(const FetchAhead& d) const {
+      std::string names;
+      for (BufferId buffer : d.buffers) names += (names.empty() ? "" : ", ") + kernel[buffer].name;
+      return "fetch the next " + name(d.row) + " of " + names + " in sweep " + std::to_string(d.number);
     }
   };
   return std::visit(Visitor{kernel}, decision);

@@ -51,8 +51,10 @@ Sizes sizes_of(const LoopKernel& kernel, const Loop& loop) {
     }
     if (const auto* store = std::get_if<Store>(&stmt)) dtype = kernel[store->value];
     if (const auto* step = std::get_if<Accumulate>(&stmt)) {
-      dtype =
-          step->position ? DType::i64 : kernel[step->accumulator].dtype;  // arg* keep positions in lanes too
+      const Accumulator& accumulator = kernel[step->accumulator];
+      dtype = accumulator.dtype;
+      if (accumulator.position && size_of(*accumulator.position) > size_of(dtype))
+        dtype = *accumulator.position;  // it is kept in lanes, too
     }
     if (const auto* compute = std::get_if<Compute>(&stmt)) {
       dtype = kernel[compute->result];

@@ -9,8 +9,10 @@
 #include "ops/record.h"
 #include "schedule/axes.h"
 #include "schedule/cost.h"
+#include "schedule/fetch_ahead.h"
 #include "schedule/schedule.h"
 #include "schedule/separate.h"
+#include "schedule/sink.h"
 #include "schedule/transform.h"
 #include "support/parts.h"
 
@@ -46,7 +48,9 @@ class Chooser {
       collapse(swept_);
       choose_vector_loop();
       share_sweep();
+      fetch_rows_ahead();
       cascade();
+      if (sinks_) decide(Sink{static_cast<LoopVar>(*vector_axis_)});
       if (has_ranges_to_separate(result_.loops)) decide(Separate{.aligned = !streamed().empty()});
       decide(Parallelise{});
       stream();
@@ -197,14 +201,40 @@ class Chooser {
       const int64_t tile = std::max<int64_t>(kTaskElements / inside / lanes, 1) * lanes;
       if (extent(var) > tile) decide(Split{var, tile});
     } else if (domain_.has_sweep) {
-      row_tasks_ /= lanes;
-      if (extent(var) > lanes) decide(Split{var, lanes});
+      sinks_ = reads_across(var, lanes) && can_sink(result_.loops, var);
+      const int64_t tile = sinks_ ? rows_side_by_side(lanes) : lanes;
+      row_tasks_ /= tile;
+      if (extent(var) > tile) decide(Split{var, tile});
     } else if (rows_.size() >= 2 && walks_across(rows_[rows_.size() - 2], var)) {
       decide(Tile{rows_[rows_.size() - 2], var, kTransposeTile});
     } else if (extent(var) > 4 * kTaskElements || (rows_.size() == 1 && extent(var) > kTaskElements)) {
       decide(Split{var, kTaskElements});
     }
     decide(Vectorise{var, lanes});
+  }
+
+  /// Whether sweeping a few rows at a time would take a little from here and a little from there.
+  bool reads_across(LoopVar var, int lanes) const {
+    if (scans_ || lanes <= full_lanes() || extent(var) < 4 * lanes) return false;
+    bool found = false;
+    walk(result_.loops.nests[0].root, [&](const Stmt& stmt) {
+      if (!std::holds_alternative<Load>(stmt)) return;
+      const Access access = *access_of(stmt);
+      const Buffer& buffer = result_.loops[access.buffer];
+      if (buffer.role == Buffer::Role::scratch || buffer.type.bytes() <= cpu_.l2_bytes) return;
+      const auto size = static_cast<int64_t>(size_of(buffer.type.dtype));
+      const std::optional<int64_t> step = stride_along(result_.loops, access, swept_.back());
+      found = found || (stride_along(result_.loops, access, var) == size && step && *step > lanes * size);
+    });
+    return found;
+  }
+
+  /// A page's worth, or less where that would leave too few tasks.
+  int64_t rows_side_by_side(int lanes) const {
+    constexpr int64_t kPage = 4096;
+    const int64_t page = kPage / (cpu_.vector_bytes / full_lanes());
+    const int64_t fair = row_tasks_ / kFewRows / lanes * lanes;
+    return std::max<int64_t>(4 * lanes, std::min(page, fair));
   }
 
   /// Whether something lies next to itself along `other` and not along the vector loop: a transposed operand,
@@ -359,6 +389,15 @@ class Chooser {
     decide(SplitSweep{outer, chunk});
   }
 
+  void fetch_rows_ahead() {
+    if (swept_.empty() || scans_ || !vector_axis_) return;
+    const SweptRows rows{.outermost = swept_.front(),
+                         .innermost = swept_.back(),
+                         .lanes = static_cast<LoopVar>(*vector_axis_),
+                         .side_by_side = sinks_};
+    if (const auto decision = choose_fetch_ahead(result_.loops, rows, cpu_)) decide(*decision);
+  }
+
   bool vector_is_swept() const { return vector_axis_ && domain_.swept[*vector_axis_]; }
 
   void cascade() {
@@ -376,13 +415,23 @@ class Chooser {
   /// Outputs that are stored past the caches.
   std::vector<BufferId> streamed() const {
     std::vector<BufferId> large;
-    if (domain_.has_sweep || !own_outputs_ || !is_enabled(Part::streaming)) return large;
+    if (!own_outputs_ || !is_enabled(Part::streaming)) return large;
     for (size_t i = 0; i < result_.loops.buffers.size(); ++i) {
       const Buffer& buffer = result_.loops.buffers[i];
-      if (buffer.role == Buffer::Role::output && buffer.type.bytes() > cpu_.l3_bytes)
+      if (buffer.role == Buffer::Role::output && buffer.type.bytes() > cpu_.l3_bytes && fills_lines(buffer))
         large.push_back(static_cast<BufferId>(i));
     }
     return large;
+  }
+
+  /// Whether what is stored one after the other is whole cache lines: parts of lines are slow to store past
+  /// the caches.
+  bool fills_lines(const Buffer& buffer) const {
+    constexpr int64_t kLine = 64;
+    if (!domain_.has_sweep) return true;
+    const Shape& shape = buffer.type.shape;
+    return vector_is_swept() && shape.size() == domain_.extents.size() &&
+           shape.back() * static_cast<int64_t>(size_of(buffer.type.dtype)) % kLine == 0;
   }
 
   void stream() {
@@ -401,6 +450,7 @@ class Chooser {
   int64_t row_tasks_ = 1;
   int64_t vector_step_ = 1;  ///< iterations of the innermost swept loop per round
   bool scans_ = false;
+  bool sinks_ = false;          ///< the vector loop goes inside the sweeps
   bool lanes_outside_ = false;  ///< the vector loop has other row loops inside
 };
 

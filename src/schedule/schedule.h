@@ -67,8 +67,23 @@ struct Stream {
   BufferId buffer;
 };
 
-using Decision =
-    std::variant<Collapse, Split, Tile, Vectorise, Widen, Cascade, SplitSweep, Separate, Parallelise, Stream>;
+/// While one sweep of a row runs, what the next row reads from `buffers` is brought into the cache.
+struct FetchAhead {
+  LoopVar row;
+  LoopVar sweep;  ///< the innermost swept loop
+  int number;     ///< of the sweep that has most to do besides
+  LoopVar lanes;
+  std::vector<BufferId> buffers;
+};
+
+/// The vector loop over rows goes inside the sweeps: all rows of it are swept side by side, and their
+/// accumulators lie in memory.
+struct Sink {
+  LoopVar var;
+};
+
+using Decision = std::variant<Collapse, Split, Tile, Vectorise, Widen, Cascade, SplitSweep, Separate,
+                              Parallelise, Stream, FetchAhead, Sink>;
 using Schedule = std::vector<Decision>;
 
 /// A kernel's loops with the decisions that made them what they are.

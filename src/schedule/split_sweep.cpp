@@ -86,9 +86,11 @@ void split_sweep(LoopKernel& kernel, LoopVar var, int64_t chunk) {
   Index row;
   int64_t rows = 1;
   for (size_t i = 1; i < path.loops.size(); ++i) {
-    if (path.loops[i]->kind == LoopKind::vector) continue;
-    row = row * path.loops[i]->extent + Index::of(path.loops[i]->var);
-    rows *= path.loops[i]->extent;
+    const Loop& loop = *path.loops[i];
+    const int64_t step = loop.kind == LoopKind::vector ? loop.lanes : 1;
+    const int64_t rounds = (loop.extent + step - 1) / step;
+    row = row * rounds + divide(Index::of(loop.var), step, kernel.extents_function());
+    rows *= rounds;
   }
   std::vector<BufferId> partials;
   for (AccumulatorId id : sections.accumulators)

@@ -88,6 +88,7 @@ inline Expr operator>(Expr a, Number auto b) { return constant(a, b) < a; }
 inline Expr operator>=(Expr a, Expr b) { return b <= a; }
 inline Expr operator>=(Expr a, Number auto b) { return constant(a, b) <= a; }
 inline Expr operator-(Expr a) { return expr_detail::apply(Prim::fneg, a); }  // float lanes only
+inline Expr operator!(Expr condition) { return condition ^ 1; }
 
 inline Expr abs(Expr a) { return expr_detail::apply(Prim::fabs, a); }
 inline Expr sqrt(Expr a) { return expr_detail::apply(Prim::fsqrt, a); }

@@ -18,13 +18,22 @@ T by_halves(std::vector<T> lanes) {
   return lanes[0];
 }
 
+/// The accumulator of an op; arg* keep positions of that dtype.
+Accumulator accumulator_of(Op op, DType dtype, int lanes, bool across_lanes, bool cascade,
+                           DType position = DType::i32) {
+  Accumulator accumulator{op, dtype, lanes, across_lanes, cascade};
+  if (op == Op::argmax || op == Op::argmin) accumulator.position = position;
+  return accumulator;
+}
+
 /// out[r] = op over the first r elements of row r, lanes across the row.
-TestKernel row_reduction(Op op, DType dtype, DType result, int64_t rows, int64_t columns, int lanes) {
+TestKernel row_reduction(Op op, DType dtype, DType result, int64_t rows, int64_t columns, int lanes,
+                         DType position = DType::i32) {
   TestKernel k;
   LoopVar r = k.var("r", rows), i = k.var("i", columns);
   BufferId in = k.in(dtype, {rows, columns}), out = k.out(result, {rows});
   ValueId x = k.value(dtype), y = k.value(result);
-  AccumulatorId acc = k.accumulator({op, dtype, lanes, true, false});
+  AccumulatorId acc = k.accumulator(accumulator_of(op, dtype, lanes, true, false, position));
   const bool arg = op == Op::argmax || op == Op::argmin;
   Accumulate step{acc, x, arg ? std::optional(Index::of(i)) : std::nullopt, std::nullopt};
   k.nest(r, {Declare{acc},
@@ -107,8 +116,9 @@ TEST_P(CodegenReduction, ArgumentsOfExtremes) {
         if (style == 3) x = std::numeric_limits<float>::quiet_NaN();
       }
       std::vector<int64_t> got(static_cast<size_t>(rows));
-      for (int width : {4, 8, 16}) {
-        run(row_reduction(op, DType::f32, DType::i64, rows, columns, width), cpu, {data.data(), got.data()});
+      for (auto [width, position] : {std::pair(4, DType::i32), {8, DType::i64}, {16, DType::i32}}) {
+        run(row_reduction(op, DType::f32, DType::i64, rows, columns, width, position), cpu,
+            {data.data(), got.data()});
         for (int64_t r = 1; r < rows; ++r)
           ASSERT_EQ(got[static_cast<size_t>(r)], first_best(&data[static_cast<size_t>(r * columns)],
                                                             std::min(r, columns), op == Op::argmax))
@@ -128,7 +138,7 @@ TEST_P(CodegenReduction, SerialInsideVector) {
            where = k.out(DType::i64, {columns});
   ValueId x = k.value(DType::f64), y = k.value(DType::f64), at = k.value(DType::i64);
   AccumulatorId sum = k.accumulator({Op::reduce_sum, DType::f64, 8, false, false});
-  AccumulatorId largest = k.accumulator({Op::argmax, DType::f64, 8, false, false});
+  AccumulatorId largest = k.accumulator(accumulator_of(Op::argmax, DType::f64, 8, false, false, DType::i64));
   k.nest(t, {k.vector(i, 8,
                       {Declare{sum}, Declare{largest},
                        k.serial(j, {Load{x, in, {Index::of(j), Index::of(i)}, {}}, Accumulate{sum, x, {}, {}},
@@ -240,9 +250,9 @@ void check_spills(const Cpu& cpu, Op op, DType dtype, DType result, bool cascade
   BufferId in = k.in(dtype, {tasks * chunk}), out = k.out(result, {});
   BufferId partial = k.buffer(DType::u8, {tasks, 16 * width}, Buffer::Role::partial);
   ValueId x = k.value(dtype), y = k.value(result);
-  AccumulatorId part = k.accumulator({op, dtype, width, true, false});
-  AccumulatorId read_back = k.accumulator({op, dtype, width, true, cascade});
-  AccumulatorId total = k.accumulator({op, dtype, width, true, cascade});
+  AccumulatorId part = k.accumulator(accumulator_of(op, dtype, width, true, false));
+  AccumulatorId read_back = k.accumulator(accumulator_of(op, dtype, width, true, cascade));
+  AccumulatorId total = k.accumulator(accumulator_of(op, dtype, width, true, cascade));
   Index element = Index::of(t) * chunk + Index::of(i);
   const bool arg = op == Op::argmax;
   k.nest(t, {Declare{part},

@@ -1,0 +1,21 @@
+#pragma once
+
+// Rows that are swept one after the other: what the next one reads is fetched while this one is computed.
+
+#include <optional>
+
+#include "schedule/schedule.h"
+
+namespace tokamak {
+
+struct SweptRows {
+  LoopVar outermost;  ///< swept loop
+  LoopVar innermost;
+  LoopVar lanes;      ///< the vector loop
+  bool side_by_side;  ///< it goes inside the sweeps: what is swept next takes the place of the next row
+};
+std::optional<FetchAhead> choose_fetch_ahead(const LoopKernel& kernel, const SweptRows& rows, const Cpu& cpu);
+
+void fetch_ahead(LoopKernel& kernel, const FetchAhead& decision);
+
+}  // namespace tokamak
