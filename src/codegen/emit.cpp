@@ -51,6 +51,7 @@ class NestEmitter {
   void on(const Spill& spill) { accumulators_.spill(spill); }
   void on(const Unspill& unspill) { accumulators_.unspill(unspill); }
   void on(const CheckRange& check);
+  void on(const TransposeTile& tile) { emit_transpose(f_, tile); }
   void on(const Prefetch& prefetch) { emit_prefetch(f_, prefetch); }
   void on(const std::shared_ptr<Branch>& branch);
   void on(const std::shared_ptr<Loop>& loop);
@@ -164,13 +165,7 @@ void NestEmitter::on(const std::shared_ptr<Loop>& loop) {
 }
 
 /// How many values the variable takes: a constant, or an i64 that may be below 1.
-Value* NestEmitter::rounds(const Loop& loop) {
-  Value* extent = f_.b.getInt64(static_cast<uint64_t>(loop.extent));
-  if (!loop.bound) return extent;
-  auto bounds = bounds_of(*loop.bound, kernel_.extents_function());
-  if (bounds && bounds->low >= loop.extent) return extent;
-  return f_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, emit_uniform_index(f_, *loop.bound), extent);
-}
+Value* NestEmitter::rounds(const Loop& loop) { return emit_count(f_, {loop.extent, loop.bound}); }
 
 /// Opens a loop of at least one round: from here on code goes to its preheader. Gives the block after the
 /// loop.

@@ -306,6 +306,14 @@ Value* emit_guard(FunctionState& f, const Guard& guard) {
   return holds;
 }
 
+Value* emit_count(FunctionState& f, const Count& count) {
+  Value* extent = f.b.getInt64(static_cast<uint64_t>(count.extent));
+  if (!count.bound) return extent;
+  const std::optional<Bounds> bounds = bounds_of(*count.bound, f.kernel.extents_function());
+  if (bounds && bounds->low >= count.extent) return extent;
+  return f.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, emit_uniform_index(f, *count.bound), extent);
+}
+
 Value* emit_base(FunctionState& f, BufferId id) {
   const Buffer& buffer = f.kernel[id];
   return f.at_depth(0, "b" + std::to_string(static_cast<uint32_t>(id)), [&]() -> Value* {

@@ -12,6 +12,8 @@ namespace tokamak::codegen {
 /// An index: i64 when uniform, else one i32 or i64 per lane (i32 where the bounds prove that it suffices).
 llvm::Value* emit_index(FunctionState& f, const Index& index);
 llvm::Value* emit_uniform_index(FunctionState& f, const Index& index);
+/// A constant, or an i64 that may be below 1.
+llvm::Value* emit_count(FunctionState& f, const Count& count);
 
 /// Whether the guard holds: null when always, else i1, uniform or one per lane.
 llvm::Value* emit_guard(FunctionState& f, const Guard& guard);

@@ -280,6 +280,24 @@ void emit_store(FunctionState& f, const Store& store) {
   store_lane_by_lane(f, address, value);
 }
 
+void emit_transpose(FunctionState& f, const TransposeTile& tile) {
+  const Buffer& scratch = f.kernel[tile.tile];
+  const auto size = static_cast<int64_t>(size_of(scratch.type.dtype));
+  auto number = [&](int64_t value) { return f.b.getInt64(static_cast<uint64_t>(value)); };
+  Value* matrix = emit_address(f, tile.matrix, tile.index).first;
+  Value* matrix_stride = number(tile.distance);
+  Value* in_tile = emit_base(f, tile.tile);
+  Value* tile_stride = number(scratch.type.shape[1] * size);
+  Value* rows = emit_count(f, tile.rows);
+  Value* columns = emit_count(f, tile.columns);
+  llvm::Function* transpose = f.code.transpose_tile(size);
+  if (tile.to_matrix) {
+    f.b.CreateCall(transpose, {matrix, matrix_stride, in_tile, tile_stride, columns, rows});
+  } else {
+    f.b.CreateCall(transpose, {in_tile, tile_stride, matrix, matrix_stride, rows, columns});
+  }
+}
+
 void emit_prefetch(FunctionState& f, const Prefetch& prefetch) {
   constexpr uint64_t kLine = 64;
   const Address address = emit_address(f, prefetch.buffer, prefetch.index);

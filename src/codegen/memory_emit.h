@@ -10,6 +10,8 @@ llvm::Value* emit_load(FunctionState& f, const Load& load);
 /// Stores the lanes that are on.
 void emit_store(FunctionState& f, const Store& store);
 
+void emit_transpose(FunctionState& f, const TransposeTile& tile);
+
 /// Asks for the cache lines of all lanes, of which the first lies lowest.
 void emit_prefetch(FunctionState& f, const Prefetch& prefetch);
 

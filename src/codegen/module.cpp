@@ -2,6 +2,7 @@
 
 #include "codegen/lanewise.h"
 #include "codegen/target.h"
+#include "support/transpose_tile.h"
 
 namespace tokamak::codegen {
 namespace {
@@ -155,6 +156,20 @@ llvm::Function* CodeModule::external(const LibmFunction& function) {
   declared->setDoesNotThrow();
   // "sinf" is exactly the function behind the address: LLVM may not reason about it as the C library's.
   declared->addFnAttr(llvm::Attribute::NoBuiltin);
+  return declared;
+}
+
+llvm::Function* CodeModule::transpose_tile(int64_t element_bytes) {
+  const std::string name = "tokamak_transpose_" + std::to_string(element_bytes);
+  if (llvm::Function* known = module->getFunction(name)) return known;
+  externals.emplace(name, reinterpret_cast<void*>(tokamak::transpose_tile(element_bytes, cpu)));
+  Builder b = builder();
+  llvm::Type* pointer = b.getPtrTy();
+  llvm::Type* number = b.getInt64Ty();
+  auto* type =
+      llvm::FunctionType::get(b.getVoidTy(), {pointer, number, pointer, number, number, number}, false);
+  auto* declared = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, *module);
+  declared->setDoesNotThrow();
   return declared;
 }
 

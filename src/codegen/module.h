@@ -48,6 +48,8 @@ struct CodeModule {
   /// operand. See lanewise.h.
   llvm::Function* lanewise(const LibmFunction& function);
   void define_lanewise(Lane lane, int arity);
+  /// See support/transpose_tile.h.
+  llvm::Function* transpose_tile(int64_t element_bytes);
   /// The C function itself.
   llvm::Function* external(const LibmFunction& function);
 

@@ -24,6 +24,8 @@ bool reads_before_it_writes(const LoopKernel& kernel, const std::vector<Stmt>& b
       if (!reads_before_it_writes(kernel, branch->body, output, input, offset)) return false;
       if (!reads_before_it_writes(kernel, branch->otherwise, output, input, offset)) return false;
     }
+    const auto* tile = std::get_if<TransposeTile>(&stmt);
+    if (tile != nullptr && (tile->matrix == output || tile->matrix == input)) return false;
     const std::optional<Access> access = access_of(stmt);
     if (!access || (access->buffer != output && access->buffer != input)) continue;
     const std::optional<Index> position = linear_position(kernel[access->buffer], *access->index);

@@ -101,6 +101,22 @@ struct Prefetch {
   BufferId buffer;
   std::vector<Index> index;
 };
+/// How many of something there are: the extent, or the bound where that is less.
+struct Count {
+  int64_t extent;
+  std::optional<Index> bound;
+};
+/// Part of a matrix, whose rows lie `distance` bytes apart, to or from a tile of scratch, whose rows are its
+/// columns.
+struct TransposeTile {
+  BufferId matrix;
+  std::vector<Index> index;  ///< of the first element in the matrix
+  int64_t distance;
+  BufferId tile;
+  bool to_matrix;  ///< else to the tile
+  Count rows;      ///< of the matrix
+  Count columns;
+};
 /// Sets the accumulator to its neutral element.
 struct Declare {
   AccumulatorId accumulator;
@@ -142,9 +158,9 @@ struct CheckRange {
 
 struct Branch;
 struct Loop;
-using Stmt =
-    std::variant<Literal, IndexValue, Test, Load, Compute, Store, Declare, Accumulate, Merge, Read, Spill,
-                 Unspill, CheckRange, Prefetch, std::shared_ptr<Branch>, std::shared_ptr<Loop>>;
+using Stmt = std::variant<Literal, IndexValue, Test, Load, Compute, Store, Declare, Accumulate, Merge, Read,
+                          Spill, Unspill, CheckRange, Prefetch, TransposeTile, std::shared_ptr<Branch>,
+                          std::shared_ptr<Loop>>;
 
 /// One of two bodies, by a guard that is the same for all lanes.
 struct Branch {

@@ -73,14 +73,17 @@ class Printer {
     }
     return result;
   }
+  std::string text(const Count& count) const {
+    const std::string extent = std::to_string(count.extent);
+    return count.bound ? "min(" + extent + ", " + text(*count.bound) + ")" : extent;
+  }
   std::string typed(ValueId value) const { return text(value) + ": " + std::string(name_of(kernel_[value])); }
 
   void loop(const Loop& loop, int depth) {
     static constexpr const char* kKinds[] = {"parallel", "for", "vector"};
     std::string head = std::string(kKinds[static_cast<size_t>(loop.kind)]) + " " +
                        kernel_.variables[static_cast<size_t>(loop.var)] + " in 0..";
-    head += loop.bound ? "min(" + std::to_string(loop.extent) + ", " + text(*loop.bound) + ")"
-                       : std::to_string(loop.extent);
+    head += text(Count{loop.extent, loop.bound});
     if (loop.kind == LoopKind::vector) head += " by " + std::to_string(loop.lanes) + " lanes";
     line(depth, head);
     body(loop.body, depth + 1);
@@ -141,6 +144,12 @@ class Printer {
   }
   std::string statement(const CheckRange& s) const {
     return "check 0 <= " + text(s.value) + " < " + std::to_string(s.extent);
+  }
+  std::string statement(const TransposeTile& s) const {
+    const std::string matrix = text(s.matrix, s.index);
+    const std::string tile = "%" + kernel_[s.tile].name;
+    return "transpose " + text(s.rows) + " x " + text(s.columns) + " of " + (s.to_matrix ? tile : matrix) +
+           " to " + (s.to_matrix ? matrix : tile);
   }
   std::string statement(const Prefetch& s) const { return "fetch " + text(s.buffer, s.index); }
   std::string statement(const std::shared_ptr<Branch>&) const { return {}; }

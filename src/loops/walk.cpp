@@ -85,6 +85,11 @@ void for_each_index(Stmt& stmt, const std::function<void(Index&)>& visit) {
     void operator()(Unspill& s) const { visit(s.slot); }
     void operator()(CheckRange&) const {}
     void operator()(Prefetch& s) const { all(s.index); }
+    void operator()(TransposeTile& s) const {
+      all(s.index);
+      if (s.rows.bound) visit(*s.rows.bound);
+      if (s.columns.bound) visit(*s.columns.bound);
+    }
     void operator()(std::shared_ptr<Branch>& branch) const { guard(branch->guard); }
     void operator()(std::shared_ptr<Loop>& loop) const {
       if (loop->bound) visit(*loop->bound);

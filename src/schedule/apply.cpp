@@ -7,6 +7,7 @@
 #include "schedule/schedule.h"
 #include "schedule/separate.h"
 #include "schedule/sink.h"
+#include "schedule/stage.h"
 #include "schedule/transform.h"
 
 namespace tokamak {
@@ -230,6 +231,8 @@ void apply_one(LoopKernel& kernel, const Stream& decision) {
 
 void apply_one(LoopKernel& kernel, const Sink& decision) { sink(kernel, decision); }
 
+void apply_one(LoopKernel& kernel, const Stage& decision) { stage(kernel, decision); }
+
 void apply_one(LoopKernel& kernel, const FetchAhead& decision) { fetch_ahead(kernel, decision); }
 
 }  // namespace
@@ -300,6 +303,9 @@ std::string to_string(const Decision& decision, const LoopKernel& kernel) {
       return "stream " + kernel[d.buffer].name + " past the caches";
     }
     std::string operator()(const Sink& d) const { return "sweep all of " + name(d.var) + " side by side"; }
+    std::string operator()(const Stage& d) const {
+      return "turn tiles of " + name(d.along) + " and " + name(d.lanes) + " around in the cache";
+    }
     std::string operator()(const FetchAhead& d) const {
       std::string names;
       for (BufferId buffer : d.buffers) names += (names.empty() ? "" : ", ") + kernel[buffer].name;

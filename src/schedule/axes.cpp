@@ -41,9 +41,32 @@ std::vector<double> contiguity(LoopKernel& kernel, size_t axes) {
   return scores;
 }
 
-Sizes sizes_of(const LoopKernel& kernel, const Loop& loop) {
+Varying::Varying(const LoopKernel& kernel, LoopVar lanes, bool lanes_are_rows)
+    : lanes_(lanes), lanes_are_rows_(lanes_are_rows), values_(kernel.values.size(), false) {
+  for (const Nest& nest : kernel.nests) {
+    walk(nest.root, [&](const Stmt& stmt) {
+      const std::optional<ValueId> result = result_of(stmt);
+      if (result) values_[static_cast<size_t>(*result)] = (*this)(stmt);
+    });
+  }
+}
+
+bool Varying::operator()(const Stmt& stmt) const {
+  if (std::holds_alternative<Read>(stmt)) return lanes_are_rows_;  // else the lanes are combined
+  if (std::holds_alternative<Accumulate>(stmt) || std::holds_alternative<Declare>(stmt) ||
+      std::holds_alternative<Merge>(stmt) || std::holds_alternative<Spill>(stmt) ||
+      std::holds_alternative<Unspill>(stmt))
+    return true;
+  bool varies = false;
+  for_each_index(stmt, [&](const Index& index) { varies = varies || mentions(index, lanes_); });
+  for_each_operand(stmt, [&](ValueId value) { varies = varies || values_[static_cast<size_t>(value)]; });
+  return varies;
+}
+
+Sizes sizes_of(const LoopKernel& kernel, const Loop& loop, const Varying* varying) {
   Sizes sizes;
   walk(loop, [&](const Stmt& stmt) {
+    if (varying != nullptr && !(*varying)(stmt)) return;
     DType dtype = DType::i8;
     if (const auto* load = std::get_if<Load>(&stmt)) {
       dtype = kernel[load->result];

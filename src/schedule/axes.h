@@ -19,12 +19,25 @@ std::optional<int64_t> stride_along(const LoopKernel& kernel, const Access& acce
 /// and again counts once.
 std::vector<double> contiguity(LoopKernel& kernel, size_t axes);
 
-/// Bytes of the widest element that a loop works on, and what it costs to do so once.
+/// What is not the same for all lanes of a vector loop.
+class Varying {
+ public:
+  Varying(const LoopKernel& kernel, LoopVar lanes, bool lanes_are_rows);
+  bool operator()(const Stmt& stmt) const;
+
+ private:
+  LoopVar lanes_;
+  bool lanes_are_rows_;
+  std::vector<bool> values_;
+};
+
+/// Bytes of the widest element that a loop works on, and what it costs to do so once; of all statements, or
+/// of those that vary.
 struct Sizes {
   int64_t widest = 1;
   double cost = 0;
 };
-Sizes sizes_of(const LoopKernel& kernel, const Loop& loop);
+Sizes sizes_of(const LoopKernel& kernel, const Loop& loop, const Varying* varying = nullptr);
 
 /// About how many instructions it takes to run everything with this axis in lanes.
 double time_along(LoopKernel& kernel, const Domain& domain, size_t axis, int64_t lanes);

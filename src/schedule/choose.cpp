@@ -13,6 +13,7 @@
 #include "schedule/schedule.h"
 #include "schedule/separate.h"
 #include "schedule/sink.h"
+#include "schedule/stage.h"
 #include "schedule/transform.h"
 #include "support/parts.h"
 
@@ -23,8 +24,9 @@ namespace {
 constexpr int64_t kSumBlock = 16;
 /// Elements of one task when a long loop is cut: enough to hide claiming it, few enough to share evenly.
 constexpr int64_t kTaskElements = 8192;
-/// Rows and columns of a tile in which a transposed operand's cache lines are used up before they are lost.
-constexpr int64_t kTransposeTile = 32;
+/// Bytes of a row or column of a tile in which a transposed operand's cache lines are used up before they are
+/// lost.
+constexpr int64_t kTransposeTile = 256;
 /// An axis of fewer registers of lanes is short.
 constexpr int64_t kShort = 4;
 /// A sweep is shared among tasks when there are fewer rows than this, and this many elements in all.
@@ -51,7 +53,11 @@ class Chooser {
       fetch_rows_ahead();
       cascade();
       if (sinks_) decide(Sink{static_cast<LoopVar>(*vector_axis_)});
-      if (has_ranges_to_separate(result_.loops)) decide(Separate{.aligned = !streamed().empty()});
+      if (has_ranges_to_separate(result_.loops)) {
+        decide(Separate{.aligned = !streamed().empty()});
+      } else {
+        stage_tiles();
+      }
       decide(Parallelise{});
       stream();
     }
@@ -160,10 +166,15 @@ class Chooser {
     return chosen;
   }
 
+  Sizes sizes_in_lanes(const Loop& loop) const {
+    if (!vector_axis_) return sizes_of(result_.loops, loop);
+    const Varying varying(result_.loops, static_cast<LoopVar>(*vector_axis_), !domain_.swept[*vector_axis_]);
+    return sizes_of(result_.loops, loop, &varying);
+  }
+
   int64_t full_lanes() const {
     int64_t widest = 1;
-    for (const Nest& nest : result_.loops.nests)
-      widest = std::max(widest, sizes_of(result_.loops, nest.root).widest);
+    for (const Nest& nest : result_.loops.nests) widest = std::max(widest, sizes_in_lanes(nest.root).widest);
     return cpu_.vector_bytes / widest;
   }
 
@@ -206,7 +217,8 @@ class Chooser {
       row_tasks_ /= tile;
       if (extent(var) > tile) decide(Split{var, tile});
     } else if (rows_.size() >= 2 && walks_across(rows_[rows_.size() - 2], var)) {
-      decide(Tile{rows_[rows_.size() - 2], var, kTransposeTile});
+      along_ = rows_[rows_.size() - 2];
+      decide(Tile{*along_, var, transpose_tile()});
     } else if (extent(var) > 4 * kTaskElements || (rows_.size() == 1 && extent(var) > kTaskElements)) {
       decide(Split{var, kTaskElements});
     }
@@ -223,8 +235,11 @@ class Chooser {
       const Buffer& buffer = result_.loops[access.buffer];
       if (buffer.role == Buffer::Role::scratch || buffer.type.bytes() <= cpu_.l2_bytes) return;
       const auto size = static_cast<int64_t>(size_of(buffer.type.dtype));
+      bool anywhere = false;  // as the data says
+      for (const Index& index : *access.index) for_each_value(index, [&](ValueId) { anywhere = true; });
       const std::optional<int64_t> step = stride_along(result_.loops, access, swept_.back());
-      found = found || (stride_along(result_.loops, access, var) == size && step && *step > lanes * size);
+      const bool is_far = anywhere || (step && *step > lanes * size);
+      found = found || (is_far && stride_along(result_.loops, access, var) == size);
     });
     return found;
   }
@@ -237,10 +252,12 @@ class Chooser {
     return std::max<int64_t>(4 * lanes, std::min(page, fair));
   }
 
+  int64_t transpose_tile() const { return kTransposeTile * full_lanes() / cpu_.vector_bytes; }
+
   /// Whether something lies next to itself along `other` and not along the vector loop: a transposed operand,
   /// whose every element would be on a cache line of its own.
   bool walks_across(LoopVar other, LoopVar vector) const {
-    if (extent(other) <= kTransposeTile || extent(vector) <= kTransposeTile) return false;
+    if (extent(other) <= transpose_tile() || extent(vector) <= transpose_tile()) return false;
     bool found = false;
     for (const Nest& nest : result_.loops.nests) {
       walk(nest.root, [&](const Stmt& stmt) {
@@ -259,7 +276,7 @@ class Chooser {
   int choose_lanes(int64_t loop_extent, bool sweeps, bool lanes_are_rows = false) const {
     Sizes all;
     for (const Nest& nest : result_.loops.nests) {
-      const Sizes sizes = sizes_of(result_.loops, nest.root);
+      const Sizes sizes = sizes_in_lanes(nest.root);
       all = {std::max(all.widest, sizes.widest),
              all.cost + (sweeps && !lanes_are_rows ? cost_of_sweeps(nest.root) : sizes.cost)};
     }
@@ -273,7 +290,7 @@ class Chooser {
   /// What the sweeps inside a loop cost for each element; what is done once for a row counts little.
   double cost_of_sweeps(const Loop& loop) const {
     const auto axis = static_cast<size_t>(loop.var);
-    if (axis < domain_.swept.size() && domain_.swept[axis]) return sizes_of(result_.loops, loop).cost;
+    if (axis < domain_.swept.size() && domain_.swept[axis]) return sizes_in_lanes(loop).cost;
     double cost = 0;
     for (const Stmt& stmt : loop.body)
       if (const Loop* inner = as_loop(stmt)) cost += cost_of_sweeps(*inner);
@@ -361,7 +378,7 @@ class Chooser {
       if (op != Op::reduce_max && op != Op::reduce_min) return 1;
       searches = true;
     }
-    return searches ? choose_lanes_for(loop.extent, sizes_of(result_.loops, loop), true) : 1;
+    return searches ? choose_lanes_for(loop.extent, sizes_in_lanes(loop), true) : 1;
   }
 
   int sweep_count() const {
@@ -387,6 +404,23 @@ class Chooser {
     chunk = std::max<int64_t>(chunk, kSumBlock * step);
     if (extent(outer) <= chunk) return;
     decide(SplitSweep{outer, chunk});
+  }
+
+  /// What is swept in lanes, or lies the other way round, goes through tiles.
+  void stage_tiles() {
+    if (!vector_axis_) return;
+    const auto lanes = static_cast<LoopVar>(*vector_axis_);
+    if (scans_ && !vector_is_swept() && swept_.size() == 1 && sweep_count() == 1 && only_scans() &&
+        extent(swept_.back()) > transpose_tile() && can_stage(result_.loops, swept_.back(), lanes)) {
+      along_ = swept_.back();
+      decide(Split{*along_, transpose_tile()});
+    }
+    if (along_ && can_stage(result_.loops, *along_, lanes)) decide(Stage{*along_, lanes});
+  }
+
+  bool only_scans() const {
+    return std::all_of(fused_.body.nodes().begin(), fused_.body.nodes().end(),
+                       [](const Node& node) { return !sweeps(node) || scans(node); });
   }
 
   void fetch_rows_ahead() {
@@ -450,8 +484,9 @@ class Chooser {
   int64_t row_tasks_ = 1;
   int64_t vector_step_ = 1;  ///< iterations of the innermost swept loop per round
   bool scans_ = false;
-  bool sinks_ = false;          ///< the vector loop goes inside the sweeps
-  bool lanes_outside_ = false;  ///< the vector loop has other row loops inside
+  std::optional<LoopVar> along_;  ///< besides the vector loop: that of tiles
+  bool sinks_ = false;            ///< the vector loop goes inside the sweeps
+  bool lanes_outside_ = false;    ///< the vector loop has other row loops inside
 };
 
 }  // namespace

@@ -1,12 +1,18 @@
 #include "schedule/fetch_ahead.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "loops/walk.h"
 #include "schedule/axes.h"
 
 namespace tokamak {
 namespace {
+
+/// Rows that lie anywhere are not found by the processor itself: it takes several to hide how long each
+/// takes.
+constexpr int64_t kFarAhead = 4;
 
 /// The loop whose iterations are rows, or blocks of rows in lanes: the last one outside of the sweeps.
 std::optional<LoopVar> row_loop(const Loop& root, LoopVar sweep) {
@@ -27,19 +33,85 @@ bool contains(const std::vector<BufferId>& buffers, BufferId buffer) {
   return std::find(buffers.begin(), buffers.end(), buffer) != buffers.end();
 }
 
+bool has_values(const std::vector<Index>& index) {
+  bool found = false;
+  for (const Index& one : index) for_each_value(one, [&](ValueId) { found = true; });
+  return found;
+}
+
+/// The statements of a body that a read's place is computed with, in order; nullopt where they do more than
+/// read and compute.
+std::optional<std::vector<const Stmt*>> place_of(const std::vector<Stmt>& body, const Load& load) {
+  std::set<ValueId> needed;
+  for (const Index& index : load.index) for_each_value(index, [&](ValueId value) { needed.insert(value); });
+  std::vector<const Stmt*> steps;
+  for (size_t i = body.size(); i-- > 0;) {
+    const std::optional<ValueId> result = result_of(body[i]);
+    if (!result || needed.count(*result) == 0) continue;
+    const auto* read = std::get_if<Load>(&body[i]);
+    if (read != nullptr ? !read->guard.empty() : !std::holds_alternative<Compute>(body[i]))
+      return std::nullopt;
+    for_each_operand(body[i], [&](ValueId value) { needed.insert(value); });
+    steps.push_back(&body[i]);
+  }
+  std::reverse(steps.begin(), steps.end());
+  return steps;
+}
+
 /// Calls `visit` for what is read all along the sweeps of a row and is not the same for the next row.
 void for_each_row_read(const LoopKernel& kernel, const Loop& root, const FetchAhead& where,
-                       const std::function<void(const Load&)>& visit) {
+                       const std::function<void(const Loop&, const Load&)>& visit) {
+  const bool side_by_side = where.row == where.sweep;
   for_each_loop(root, [&](const Loop& loop) {
     if (loop.var != where.sweep) return;
     for (const Stmt& stmt : loop.body) {
       const auto* load = std::get_if<Load>(&stmt);
       if (load == nullptr || !load->guard.empty()) continue;
-      if (!mentions(load->index, where.row) || !mentions(load->index, where.sweep)) continue;
+      const bool by_data = side_by_side && has_values(load->index) && place_of(loop.body, *load);
+      if (!by_data && (!mentions(load->index, where.row) || !mentions(load->index, where.sweep))) continue;
       const auto size = static_cast<int64_t>(size_of(kernel[load->buffer].type.dtype));
-      if (stride_along(kernel, *access_of(stmt), where.lanes) == size) visit(*load);
+      if (stride_along(kernel, *access_of(stmt), where.lanes) == size) visit(loop, *load);
     }
   });
+}
+
+/// What fetches a read of the next row: where the place comes from data, that is read first. It is that of
+/// the first row again after the last.
+std::vector<Stmt> fetches_of(LoopKernel& kernel, const FetchAhead& decision, const Loop& loop,
+                             const Load& load) {
+  const Extents extents = kernel.extents_function();
+  const int64_t rows = extents(decision.row);
+  const Index next = Index::of(decision.row) + Index(has_values(load.index) ? kFarAhead : 1);
+  std::map<ValueId, ValueId> names;
+  auto name = [&](ValueId value) { return names.count(value) != 0 ? names.at(value) : value; };
+  auto moved = [&](const Index& index, const Index& row) {
+    return renamed(
+        substitute(
+            index, [&](LoopVar var) { return var == decision.row ? row : Index::of(var); }, extents),
+        name);
+  };
+  std::vector<Stmt> fetches;
+  if (has_values(load.index)) {
+    const std::vector<const Stmt*> steps = place_of(loop.body, load).value();
+    for (const Stmt* step : steps) {
+      Stmt copy = *step;
+      for_each_index(copy, [&](Index& index) { index = moved(index, modulo(next, rows, extents)); });
+      const ValueId old = *result_of(*step);
+      kernel.values.push_back(kernel[old]);
+      const auto renamed_result = static_cast<ValueId>(kernel.values.size() - 1);
+      if (auto* read = std::get_if<Load>(&copy)) read->result = renamed_result;
+      if (auto* compute = std::get_if<Compute>(&copy)) {
+        for (ValueId& operand : compute->operands) operand = name(operand);
+        compute->result = renamed_result;
+      }
+      names[old] = renamed_result;
+      fetches.push_back(std::move(copy));
+    }
+  }
+  Prefetch fetch{load.buffer, load.index};
+  for (Index& index : fetch.index) index = moved(index, next);
+  fetches.emplace_back(std::move(fetch));
+  return fetches;
 }
 
 }  // namespace
@@ -49,9 +121,8 @@ std::optional<FetchAhead> choose_fetch_ahead(const LoopKernel& kernel, const Swe
   const Loop& root = kernel.nests[0].root;
   const std::optional<LoopVar> row = rows.side_by_side ? rows.innermost : row_loop(root, rows.outermost);
   if (kernel.nests.size() != 1 || !row) return std::nullopt;
-  FetchAhead decision{
-      .row = *row, .sweep = rows.innermost, .number = 0, .lanes = rows.lanes, .buffers = {}};
-  for_each_row_read(kernel, root, decision, [&](const Load& load) {
+  FetchAhead decision{.row = *row, .sweep = rows.innermost, .number = 0, .lanes = rows.lanes, .buffers = {}};
+  for_each_row_read(kernel, root, decision, [&](const Loop&, const Load& load) {
     if (kernel[load.buffer].type.bytes() > cpu.l2_bytes && !contains(decision.buffers, load.buffer))
       decision.buffers.push_back(load.buffer);
   });
@@ -71,13 +142,10 @@ void fetch_ahead(LoopKernel& kernel, const FetchAhead& decision) {
   Loop& root = kernel.nests[0].root;
   std::vector<Stmt> fetches;
   std::vector<BufferId> missing = decision.buffers;
-  auto next = [&](LoopVar var) { return Index::of(var) + Index(var == decision.row ? 1 : 0); };
-  for_each_row_read(kernel, root, decision, [&](const Load& load) {
+  for_each_row_read(kernel, root, decision, [&](const Loop& loop, const Load& load) {
     if (!contains(missing, load.buffer)) return;
     std::erase(missing, load.buffer);
-    Prefetch fetch{load.buffer, load.index};
-    for (Index& index : fetch.index) index = substitute(index, next, kernel.extents_function());
-    fetches.emplace_back(std::move(fetch));
+    for (Stmt& stmt : fetches_of(kernel, decision, loop, load)) fetches.push_back(std::move(stmt));
   });
   int number = 0;
   walk(root, {.enter = [&](Loop& loop) {

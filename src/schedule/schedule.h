@@ -82,8 +82,14 @@ struct Sink {
   LoopVar var;
 };
 
+/// What lies next to each other along `along`, and far apart along the lanes, goes through tiles.
+struct Stage {
+  LoopVar along;
+  LoopVar lanes;
+};
+
 using Decision = std::variant<Collapse, Split, Tile, Vectorise, Widen, Cascade, SplitSweep, Separate,
-                              Parallelise, Stream, FetchAhead, Sink>;
+                              Parallelise, Stream, FetchAhead, Sink, Stage>;
 using Schedule = std::vector<Decision>;
 
 /// A kernel's loops with the decisions that made them what they are.

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "loops/walk.h"
+#include "schedule/axes.h"
 #include "schedule/transform.h"
 
 namespace tokamak {
@@ -10,39 +11,50 @@ namespace {
 
 bool can_lie_in_memory(const Accumulator& accumulator) { return accumulator.dtype != DType::boolean; }
 
-/// Looks at statements that stay together: those between two loops of one body.
-class Groups {
- public:
-  explicit Groups(const LoopKernel& kernel) : kernel_(kernel) {}
+/// The same for all lanes: it can stay outside of the vector loop. (What scratch holds may come from lanes.)
+bool is_uniform(const LoopKernel& kernel, const Varying& varying, const Stmt& stmt) {
+  const auto* load = std::get_if<Load>(&stmt);
+  const bool from_scratch = load != nullptr && kernel[load->buffer].role == Buffer::Role::scratch;
+  return !from_scratch && !std::holds_alternative<Store>(stmt) && !varying(stmt);
+}
 
-  bool are_independent(const std::vector<Stmt>& body) {
-    std::set<ValueId> defined;
-    for (const Stmt& stmt : body) {
-      if (as_branch(stmt) != nullptr) return false;
-      if (const Loop* loop = as_loop(stmt)) {
-        if (loop->bound && mentions_values(*loop->bound)) return false;
-        if (!are_independent(loop->body)) return false;
-        defined.clear();
-        continue;
-      }
-      bool inside = true;
-      for_each_operand(stmt, [&](ValueId value) { inside = inside && defined.count(value) != 0; });
-      const auto* declare = std::get_if<Declare>(&stmt);
-      if (!inside || (declare != nullptr && !can_lie_in_memory(kernel_[declare->accumulator]))) return false;
-      if (const std::optional<ValueId> result = result_of(stmt)) defined.insert(*result);
+/// Whether statements that stay together, those between two loops of one body, get from others only what is
+/// uniform.
+bool are_independent(const LoopKernel& kernel, const Varying& varying, const std::vector<Stmt>& body,
+                     std::set<ValueId> uniform) {
+  std::set<ValueId> defined;
+  for (const Stmt& stmt : body) {
+    if (as_branch(stmt) != nullptr) return false;
+    if (const Loop* loop = as_loop(stmt)) {
+      if (!are_independent(kernel, varying, loop->body, uniform)) return false;
+      defined.clear();
+      continue;
     }
-    return true;
+    bool is_here = true;
+    for_each_operand(stmt, [&](ValueId value) {
+      is_here = is_here && (defined.count(value) != 0 || uniform.count(value) != 0);
+    });
+    const auto* declare = std::get_if<Declare>(&stmt);
+    if (!is_here || (declare != nullptr && !can_lie_in_memory(kernel[declare->accumulator]))) return false;
+    if (const std::optional<ValueId> result = result_of(stmt))
+      (is_uniform(kernel, varying, stmt) ? uniform : defined).insert(*result);
   }
+  return true;
+}
 
- private:
-  static bool mentions_values(const Index& index) {
-    bool found = false;
-    for_each_value(index, [&](ValueId) { found = true; });
-    return found;
-  }
-
-  const LoopKernel& kernel_;
-};
+/// The values that are there when the loop begins.
+std::set<ValueId> defined_before(const Loop& root, LoopVar var) {
+  std::set<ValueId> defined;
+  bool found = false;
+  NestVisitor visitor;
+  visitor.enter = [&](Loop& loop) { found = found || loop.var == var; };
+  visitor.visit = [&](Stmt& stmt) {
+    const std::optional<ValueId> result = result_of(stmt);
+    if (!found && result) defined.insert(*result);
+  };
+  walk(const_cast<Loop&>(root), visitor);  // NOLINT: nothing is changed
+  return defined;
+}
 
 const Loop* find_loop(const Loop& root, LoopVar var) {
   const Loop* found = nullptr;
@@ -52,33 +64,49 @@ const Loop* find_loop(const Loop& root, LoopVar var) {
   return found;
 }
 
-/// The statements of `body`, which is part of the vector loop `lanes`, with that loop around each group.
-std::vector<Stmt> distributed(const Loop& lanes, std::vector<Stmt> body) {
-  std::vector<Stmt> result;
-  std::shared_ptr<Loop> group;
-  for (Stmt& stmt : body) {
-    if (Loop* loop = as_loop(stmt)) {
-      group = nullptr;
-      loop->body = distributed(lanes, std::move(loop->body));
-      result.push_back(std::move(stmt));
-      continue;
+/// Puts the vector loop `lanes` around each group of the statements of `body`, which is part of it.
+class Distribution {
+ public:
+  Distribution(const LoopKernel& kernel, const Loop& lanes)
+      : kernel_(kernel), lanes_(lanes), varying_(kernel, lanes.var, true) {}
+
+  std::vector<Stmt> of(std::vector<Stmt> body) const {
+    std::vector<Stmt> result;
+    std::shared_ptr<Loop> group;
+    for (Stmt& stmt : body) {
+      if (Loop* loop = as_loop(stmt)) {
+        if (group != nullptr) result.emplace_back(std::move(group));
+        group = nullptr;
+        loop->body = of(std::move(loop->body));
+        result.push_back(std::move(stmt));
+      } else if (is_uniform(kernel_, varying_, stmt)) {
+        result.push_back(std::move(stmt));  // before the group, whose other statements it does not need
+      } else {
+        if (group == nullptr) {
+          group = std::make_shared<Loop>(lanes_);
+          group->body.clear();
+        }
+        group->body.push_back(std::move(stmt));
+      }
     }
-    if (group == nullptr) {
-      group = std::make_shared<Loop>(lanes);
-      group->body.clear();
-      result.emplace_back(group);
-    }
-    group->body.push_back(std::move(stmt));
+    if (group != nullptr) result.emplace_back(std::move(group));
+    return result;
   }
-  return result;
-}
+
+ private:
+  const LoopKernel& kernel_;
+  const Loop& lanes_;
+  Varying varying_;
+};
 
 }  // namespace
 
 bool can_sink(const LoopKernel& kernel, LoopVar var) {
   if (kernel.nests.size() != 1) return false;
   const Loop* lanes = find_loop(kernel.nests[0].root, var);
-  return lanes != nullptr && Groups(kernel).are_independent(lanes->body);
+  if (lanes == nullptr) return false;
+  return are_independent(kernel, Varying(kernel, var, true), lanes->body,
+                         defined_before(kernel.nests[0].root, var));
 }
 
 void sink(LoopKernel& kernel, const Sink& decision) {
@@ -92,7 +120,8 @@ void sink(LoopKernel& kernel, const Sink& decision) {
         kernel[declare->accumulator].each = lanes.var;
         kernel[declare->accumulator].parts = rounds;
       });
-      return distributed(lanes, std::move(lanes.body));
+      const Distribution distribution(kernel, lanes);
+      return distribution.of(std::move(lanes.body));
     });
   }
 }

@@ -330,4 +330,19 @@ std::string to_string(const Index& index, const std::function<std::string(LoopVa
   return text;
 }
 
+Index renamed(const Index& index, const std::function<ValueId(ValueId)>& name) {
+  Index result(index.constant);
+  auto inner = [&](const Index& numerator) {
+    return std::make_shared<const Index>(renamed(numerator, name));
+  };
+  for (const IndexTerm& term : index.terms) {
+    IndexAtom atom = term.atom;
+    if (const auto* value = std::get_if<ValueId>(&atom)) atom = name(*value);
+    if (const auto* q = std::get_if<Quotient>(&atom)) atom = Quotient{inner(*q->numerator), q->divisor};
+    if (const auto* r = std::get_if<Remainder>(&atom)) atom = Remainder{inner(*r->numerator), r->divisor};
+    result = result + Index::of_atom(atom) * term.coefficient;
+  }
+  return result;
+}
+
 }  // namespace tokamak

@@ -91,6 +91,9 @@ std::optional<Bounds> bounds_of(const Index& index, const Extents& extents);
 Index substitute(const Index& index, const std::function<Index(LoopVar)>& replacement,
                  const Extents& extents);
 
+/// `index` with every value replaced.
+Index renamed(const Index& index, const std::function<ValueId(ValueId)>& name);
+
 /// The coefficient of `var` when the index is linear in it; nullopt when var also stands inside a quotient or
 /// remainder.
 std::optional<int64_t> linear_coefficient(const Index& index, LoopVar var);

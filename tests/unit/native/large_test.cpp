@@ -32,7 +32,8 @@ class Threads {
 /// Few long rows, long columns, many rows, axes in between.
 const std::pair<Shape, Ints> kSweeps[] = {
     {{100003}, {0}},         {{3, 70001}, {1}},    {{70001, 5}, {0}}, {{300, 7, 200}, {0, 2}},
-    {{300, 7, 200}, {0, 1}}, {{2, 33000, 3}, {1}}, {{300, 201}, {1}}, {{40, 41, 42}, {0, 1, 2}}};
+    {{300, 7, 200}, {0, 1}}, {{2, 33000, 3}, {1}}, {{300, 201}, {1}}, {{40, 41, 42}, {0, 1, 2}},
+    {{301, 1100}, {0}},      {{9, 37, 900}, {1}},  {{1000, 301}, {1}}};
 
 std::string sweep_name(const ::testing::TestParamInfo<Op>& info) { return std::string(name_of(info.param)); }
 
