@@ -9,6 +9,7 @@
 #include "schedule/sink.h"
 #include "schedule/stage.h"
 #include "schedule/transform.h"
+#include "schedule/turn.h"
 
 namespace tokamak {
 namespace {
@@ -231,6 +232,8 @@ void apply_one(LoopKernel& kernel, const Stream& decision) {
 
 void apply_one(LoopKernel& kernel, const Sink& decision) { sink(kernel, decision); }
 
+void apply_one(LoopKernel& kernel, const Turn& decision) { turn(kernel, decision); }
+
 void apply_one(LoopKernel& kernel, const Stage& decision) { stage(kernel, decision); }
 
 void apply_one(LoopKernel& kernel, const FetchAhead& decision) { fetch_ahead(kernel, decision); }
@@ -303,6 +306,9 @@ std::string to_string(const Decision& decision, const LoopKernel& kernel) {
       return "stream " + kernel[d.buffer].name + " past the caches";
     }
     std::string operator()(const Sink& d) const { return "sweep all of " + name(d.var) + " side by side"; }
+    std::string operator()(const Turn& d) const {
+      return "turn " + kernel[d.buffer].name + " around once, for " + name(d.lanes) + " in lanes";
+    }
     std::string operator()(const Stage& d) const {
       return "turn tiles of " + name(d.along) + " and " + name(d.lanes) + " around in the cache";
     }

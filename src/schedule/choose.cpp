@@ -15,6 +15,7 @@
 #include "schedule/sink.h"
 #include "schedule/stage.h"
 #include "schedule/transform.h"
+#include "schedule/turn.h"
 #include "support/parts.h"
 
 namespace tokamak {
@@ -48,6 +49,7 @@ class Chooser {
     } else {
       collapse(rows_);
       collapse(swept_);
+      turn_around();
       choose_vector_loop();
       share_sweep();
       fetch_rows_ahead();
@@ -60,6 +62,7 @@ class Chooser {
       }
       decide(Parallelise{});
       stream();
+      add_turning_nest(result_.loops, turns_);
     }
     return finish();
   }
@@ -406,6 +409,13 @@ class Chooser {
     decide(SplitSweep{outer, chunk});
   }
 
+  /// What is small, and lies across rows in lanes.
+  void turn_around() {
+    if (!vector_axis_ || vector_is_swept() || swept_.empty()) return;
+    turns_ = choose_turns(result_.loops, swept_.back(), static_cast<LoopVar>(*vector_axis_), cpu_);
+    for (const Turn& turn : turns_) decide(turn);
+  }
+
   /// What is swept in lanes, or lies the other way round, goes through tiles.
   void stage_tiles() {
     if (!vector_axis_) return;
@@ -485,6 +495,7 @@ class Chooser {
   int64_t vector_step_ = 1;  ///< iterations of the innermost swept loop per round
   bool scans_ = false;
   std::optional<LoopVar> along_;  ///< besides the vector loop: that of tiles
+  std::vector<Turn> turns_;       ///< matrices that are turned around first
   bool sinks_ = false;            ///< the vector loop goes inside the sweeps
   bool lanes_outside_ = false;    ///< the vector loop has other row loops inside
 };

@@ -88,8 +88,19 @@ struct Stage {
   LoopVar lanes;
 };
 
+/// A small matrix that lies across the lanes is turned around before all else, and read the other way round.
+struct Turn {
+  BufferId buffer;
+  int64_t distance;  ///< bytes between its rows
+  LoopVar along;
+  LoopVar lanes;
+  int64_t columns;  ///< as many as `along` counts
+  int64_t rows;     ///< as many as `lanes` counts
+  BufferId turned;
+};
+
 using Decision = std::variant<Collapse, Split, Tile, Vectorise, Widen, Cascade, SplitSweep, Separate,
-                              Parallelise, Stream, FetchAhead, Sink, Stage>;
+                              Parallelise, Stream, FetchAhead, Sink, Stage, Turn>;
 using Schedule = std::vector<Decision>;
 
 /// A kernel's loops with the decisions that made them what they are.

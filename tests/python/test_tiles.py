@@ -157,3 +157,13 @@ def test_rows_of_every_length(rows):
 
     agree(softmax, x)
     agree(norm, x)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.float32, np.float64])
+@pytest.mark.parametrize("sizes", [(1000, 32, 8), (777, 33, 3), (100, 500, 17), (5, 9, 3), (300, 7, 130)])
+def test_every_row_with_every_row(dtype, sizes):
+    rows, others, features = sizes
+    x, y = numbers(dtype, rows, features), numbers(dtype, others, features)
+    agree(lambda x, y: ((x[:, None, :] - y[None, :, :]) ** 2).sum(axis=-1), x, y)
+    agree(lambda x, y: (x[:, None, :] - y[None, :, :]).max(axis=-1), x, y)
+    agree(lambda x, y: (x[:, None, :] * y[None, :, :]).sum(axis=-1) + (x[:, None, :] + y).min(axis=-1), x, y)
