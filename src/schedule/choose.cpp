@@ -221,7 +221,8 @@ class Chooser {
       if (extent(var) > tile) decide(Split{var, tile});
     } else if (rows_.size() >= 2 && walks_across(rows_[rows_.size() - 2], var)) {
       along_ = rows_[rows_.size() - 2];
-      decide(Tile{*along_, var, transpose_tile()});
+      const int64_t tile = transpose_tile();
+      if (extent(*along_) > tile || extent(var) > tile) decide(Tile{*along_, var, tile});
     } else if (extent(var) > 4 * kTaskElements || (rows_.size() == 1 && extent(var) > kTaskElements)) {
       decide(Split{var, kTaskElements});
     }
@@ -260,7 +261,8 @@ class Chooser {
   /// Whether something lies next to itself along `other` and not along the vector loop: a transposed operand,
   /// whose every element would be on a cache line of its own.
   bool walks_across(LoopVar other, LoopVar vector) const {
-    if (extent(other) <= transpose_tile() || extent(vector) <= transpose_tile()) return false;
+    constexpr int64_t kWorthATile = 16;
+    if (extent(other) < kWorthATile || extent(vector) < kWorthATile) return false;
     bool found = false;
     for (const Nest& nest : result_.loops.nests) {
       walk(nest.root, [&](const Stmt& stmt) {

@@ -167,3 +167,10 @@ def test_every_row_with_every_row(dtype, sizes):
     agree(lambda x, y: ((x[:, None, :] - y[None, :, :]) ** 2).sum(axis=-1), x, y)
     agree(lambda x, y: (x[:, None, :] - y[None, :, :]).max(axis=-1), x, y)
     agree(lambda x, y: (x[:, None, :] * y[None, :, :]).sum(axis=-1) + (x[:, None, :] + y).min(axis=-1), x, y)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(200, 17, 40), (3, 64, 64), (1000, 20, 16), (2, 5000, 30), (2, 30, 5000)])
+def test_small_matrices_the_other_way_round(dtype, shape):
+    agree(lambda z: z.transpose(0, 2, 1).copy(), numbers(dtype, *shape))
+    agree(lambda z: z.transpose(0, 2, 1) + 1, numbers(dtype, *shape))
