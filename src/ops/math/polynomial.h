@@ -65,7 +65,7 @@ struct Rounded {
 /// `offset`.
 inline Rounded round_scaled(Expr x, double scale, int offset = 0) {
   double shift = format_of(x).round_to_integer + offset;
-  Expr shifted = mul_add(x, scale, constant(x, shift));
+  Expr shifted = scale == 1 ? x + shift : scale == -1 ? shift - x : mul_add(x, scale, shift);
   return {shifted - shift, bits(shifted)};
 }
 
