@@ -1,5 +1,7 @@
 // Elements in memory against lanes in registers, and the 16-bit float formats.
 
+#include <llvm/IR/PatternMatch.h>
+
 #include <bit>
 
 #include "codegen/lanes.h"
@@ -8,6 +10,21 @@
 namespace tokamak::codegen {
 
 using llvm::Value;
+
+namespace {
+
+/// The 16-bit floats that lanes of f32 were made of by f16_bits_to_f32 or bf16_bits_to_f32; null of others.
+/// They are what rounding the lanes would give.
+Value* bits_behind(Value* value, DType dtype) {
+  using namespace llvm::PatternMatch;
+  Value* bits = nullptr;
+  const bool is_found = dtype == DType::bf16
+                            ? match(value, m_BitCast(m_Shl(m_ZExt(m_Value(bits)), m_SpecificInt(16))))
+                            : match(value, m_FPExt(m_BitCast(m_Value(bits))));
+  return is_found && bits->getType()->getScalarType()->isIntegerTy(16) ? bits : nullptr;
+}
+
+}  // namespace
 
 llvm::Type* LaneBuilder::memory_type(DType dtype) {
   switch (dtype) {
@@ -129,6 +146,7 @@ Value* LaneBuilder::f16_bits_to_f32(Value* bits) {
 }
 
 Value* LaneBuilder::f32_to_f16_bits(Value* value) {
+  if (Value* bits = bits_behind(value, DType::f16)) return bits;
   const unsigned lanes = lanes_of(value);
   llvm::Type* narrow = with_lanes(b_.getInt16Ty(), lanes);
   if (module_.cpu.f16c)
@@ -164,6 +182,7 @@ Value* LaneBuilder::bf16_bits_to_f32(Value* bits) {
 }
 
 Value* LaneBuilder::f32_to_bf16_bits(Value* value) {
+  if (Value* bits = bits_behind(value, DType::bf16)) return bits;
   Value* bits = as_bits(value);
   Value* top = b_.CreateLShr(bits, 16);
   Value* half = b_.CreateAdd(b_.CreateAnd(top, bits_constant(bits, 1)), bits_constant(bits, 0x7fff));
