@@ -8,10 +8,10 @@ namespace {
 /// erf(x) / x - 1 for |x| <= 1, in z = x^2; relative error of erf 2^-29.4 (f32), 2^-56.3 (f64).
 Expr erf_slope(Expr z) {
   if (z.is_f32()) {
-    return polynomial(z, {0x1.06eba8p-3, -0x1.81273ep-2, 0x1.ce2ce6p-4, -0x1.b7f71ap-6, 0x1.53f224p-8,
-                          -0x1.a3515ep-11, 0x1.4771fep-14});
+    return polynomial_in_pairs(z, {0x1.06eba8p-3, -0x1.81273ep-2, 0x1.ce2ce6p-4, -0x1.b7f71ap-6,
+                                   0x1.53f224p-8, -0x1.a3515ep-11, 0x1.4771fep-14});
   }
-  return polynomial(
+  return polynomial_in_fours(
       z, {0x1.06eba8214db69p-3, -0x1.812746b037a25p-2, 0x1.ce2f21a0458d7p-4, -0x1.b82ce31354c47p-6,
           0x1.565bcd2c60765p-8, -0x1.c02db93279bd6p-11, 0x1.f9a3b93bc55b2p-14, -0x1.f4dcef3ea8931p-17,
           0x1.ba68f5c5feebbp-20, -0x1.638fa4601d7bap-23, 0x1.131a124b9ab94p-26, -0x1.c48e8d4351f95p-30,
@@ -21,8 +21,8 @@ Expr erf_slope(Expr z) {
 /// log2(1 - erf(a)) for a in [1, 3.95] (f32) or [1, 5.95] (f64); error of erf 2^-29.8 (f32), 2^-57 (f64).
 Expr log2_erfc(Expr a) {
   if (a.is_f32()) {
-    return polynomial(a, {-0x1.0262ccp-11, -0x1.a04484p+0, -0x1.d75f58p-1, -0x1.30a444p-3, 0x1.021768p-5,
-                          -0x1.16b0e8p-8, 0x1.19f10ep-12});
+    return polynomial_in_pairs(a, {-0x1.0262ccp-11, -0x1.a04484p+0, -0x1.d75f58p-1, -0x1.30a444p-3,
+                                   0x1.021768p-5, -0x1.16b0e8p-8, 0x1.19f10ep-12});
   }
   return polynomial(
       a, {-0x1.85c7c48ae2b42p-21, -0x1.a0be08db6950bp+0, -0x1.d6435ae4ddcb7p-1, -0x1.2f7395d662b26p-3,

@@ -8,10 +8,10 @@ namespace tokamak::math {
 /// Error of 1 + r q against 2^r: 2^-28.3 (f32), 2^-57.7 (f64).
 Expr exp2_slope(Expr r) {
   if (r.is_f32()) {
-    return polynomial(
+    return polynomial_in_pairs(
         r, {0x1.62e43p-1, 0x1.ebfbdcp-3, 0x1.c6af7ap-5, 0x1.3b2dd8p-7, 0x1.5f096ep-10, 0x1.417456p-13});
   }
-  return polynomial(
+  return polynomial_in_fours(
       r, {0x1.62e42fefa39efp-1, 0x1.ebfbdff82c59dp-3, 0x1.c6b08d704a0ddp-5, 0x1.3b2ab6fba100cp-7,
           0x1.5d87fe78b2121p-10, 0x1.4309130c54111p-13, 0x1.ffcbfbffe5a90p-17, 0x1.62bfcd206a44ap-20,
           0x1.b52600372b496p-24, 0x1.e612d7fce558bp-28, 0x1.e821a7bc244b6p-32});

@@ -89,9 +89,9 @@ Expr log1p_minus_linear(Expr f) {
   // 2^-59.5. Since 2 s = f - s f = f - f^2 / 2 + s f^2 / 2, an error of s counts little.
   Expr s = f / (f + 2.0);
   Expr z = square(s);
-  Expr r =
-      polynomial(z, {0x1.5555555555592p-1, 0x1.999999997fee2p-2, 0x1.24924941e6dc2p-2, 0x1.c71c520e0d747p-3,
-                     0x1.74663e8b35ed9p-3, 0x1.39a1b725c3f85p-3, 0x1.2f05f96fb742dp-3});
+  Expr r = polynomial_in_pairs(
+      z, {0x1.5555555555592p-1, 0x1.999999997fee2p-2, 0x1.24924941e6dc2p-2, 0x1.c71c520e0d747p-3,
+          0x1.74663e8b35ed9p-3, 0x1.39a1b725c3f85p-3, 0x1.2f05f96fb742dp-3});
   return mul_add(s, mul_add(z, r, half_f2), -half_f2);
 }
 

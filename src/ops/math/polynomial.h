@@ -38,6 +38,37 @@ inline Expr polynomial(Expr x, std::initializer_list<double> coefficients) {
   return mul_add(mul_add(high, x2, low), x, first);
 }
 
+/// c[i] + c[i+1] x, or c[i] where that is the last.
+inline Expr pair_of_terms(Expr x, std::span<const double> c, size_t i) {
+  return i + 1 < c.size() ? mul_add(x, c[i + 1], c[i]) : constant(x, c[i]);
+}
+
+/// The same in pairs of terms, by Horner's rule in x^2: the shortest chain of steps for 5 to 7 terms. c[0] +
+/// c[1] x is rounded once more, so it is for what counts less than the rest of a sum.
+inline Expr polynomial_in_pairs(Expr x, std::initializer_list<double> coefficients) {
+  std::span<const double> c(coefficients.begin(), coefficients.size());
+  Expr x2 = x * x;
+  size_t next = (c.size() - 1) / 2 * 2;
+  Expr sum = pair_of_terms(x, c, next);
+  while (next > 0) sum = mul_add(sum, x2, pair_of_terms(x, c, next -= 2));
+  return sum;
+}
+
+/// And in fours, by Horner's rule in x^4, for 8 terms and more.
+inline Expr polynomial_in_fours(Expr x, std::initializer_list<double> coefficients) {
+  std::span<const double> c(coefficients.begin(), coefficients.size());
+  Expr x2 = x * x;
+  Expr x4 = x2 * x2;
+  auto four_from = [&](size_t i) {
+    Expr low = pair_of_terms(x, c, i);
+    return i + 2 < c.size() ? mul_add(pair_of_terms(x, c, i + 2), x2, low) : low;
+  };
+  size_t next = (c.size() - 1) / 4 * 4;
+  Expr sum = four_from(next);
+  while (next > 0) sum = mul_add(sum, x4, four_from(next -= 4));
+  return sum;
+}
+
 /// The number that fits the lane of x.
 inline double by_format(Expr x, double f32, double f64) { return x.is_f32() ? f32 : f64; }
 
