@@ -45,9 +45,9 @@ TrigReduction reduce_trig(Expr x) {
 /// r - sin(r), without r_error: sin(r) = r + r z P(z), z = r^2; relative error 2^-27.8 (f32), 2^-57.9 (f64).
 /// Signs are such that sin(-0) comes out as -0.
 Expr sine_deficit(Expr r, Expr z, Expr r_error) {
-  Expr p = r.is_f32() ? polynomial(z, {0x1.555544p-3, -0x1.1106c6p-7, 0x1.991c36p-13})
-                      : polynomial_in_pairs(
-                            z, {0x1.5555555555548p-3, -0x1.111111110f724p-7, 0x1.a01a019be6c7cp-13,
+  Expr p = r.is_f32()
+               ? polynomial(z, {0x1.555544p-3, -0x1.1106c6p-7, 0x1.991c36p-13})
+               : polynomial(z, {0x1.5555555555548p-3, -0x1.111111110f724p-7, 0x1.a01a019be6c7cp-13,
                                 -0x1.71de3552a49ffp-19, 0x1.ae5e4942212e4p-26, -0x1.5d8a9decb2a4dp-33});
   return mul_add(r * z, p, r_error);
 }
@@ -55,9 +55,8 @@ Expr sine_deficit(Expr r, Expr z, Expr r_error) {
 /// (cos(r) - 1 + z/2) / z^2, z = r^2; error of cos 2^-32.9 (f32), 2^-63.8 (f64).
 Expr cosine_rest(Expr z) {
   return z.is_f32() ? polynomial(z, {0x1.55554ap-5, -0x1.6c0c24p-10, 0x1.99e62p-16})
-                    : polynomial_in_pairs(
-                          z, {0x1.555555555554ap-5, -0x1.6c16c16c14e00p-10, 0x1.a01a019c5c384p-16,
-                              -0x1.27e4f7cd30194p-22, 0x1.1ee9c333e88efp-29, -0x1.8f99ca67e7da4p-37});
+                    : polynomial(z, {0x1.555555555554ap-5, -0x1.6c16c16c14e00p-10, 0x1.a01a019c5c384p-16,
+                                     -0x1.27e4f7cd30194p-22, 0x1.1ee9c333e88efp-29, -0x1.8f99ca67e7da4p-37});
 }
 
 /// (r - r_error)^2: fma takes the error in for free, and without it the cosine does so.
