@@ -30,6 +30,7 @@ void verify_module(const CodeModule& code) {
 CodeModule generate(const LoopKernel& kernel, const Cpu& cpu, bool keep_names) {
   CodeModule code(cpu, kernel.name, keep_names);
   for (size_t nest = 0; nest < kernel.nests.size(); ++nest) codegen::emit_nest(kernel, nest, code);
+  code.leave_numbers_in_memory();
   return code;
 }
 

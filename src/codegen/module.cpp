@@ -1,5 +1,8 @@
 #include "codegen/module.h"
 
+#include <algorithm>
+#include <span>
+
 #include "codegen/lanewise.h"
 #include "codegen/target.h"
 #include "support/transpose_tile.h"
@@ -222,8 +225,22 @@ llvm::GlobalVariable* CodeModule::register_of(llvm::Constant* number) {
                                         all, "number");
     variable->setAlignment(llvm::Align(bytes));
     variable->setExternallyInitialized(true);  // or the number would take the place of what loads it
+    numbers_.push_back(variable);
   }
   return variable;
+}
+
+void CodeModule::leave_numbers_in_memory() {
+  const size_t registers = cpu.avx512 ? 32 : 16;
+  const size_t few = registers - 5, kept = few - 6;
+  if (numbers_.size() <= few) return;
+  std::stable_sort(numbers_.begin(), numbers_.end(),
+                   [](auto* a, auto* b) { return a->getNumUses() > b->getNumUses(); });
+  for (llvm::GlobalVariable* number : std::span(numbers_).subspan(kept)) {
+    number->setConstant(false);
+    for (llvm::User* user : number->users())
+      llvm::cast<llvm::Instruction>(user)->setMetadata(llvm::LLVMContext::MD_invariant_load, nullptr);
+  }
 }
 
 }  // namespace tokamak::codegen

@@ -35,6 +35,9 @@ struct CodeModule {
 
   /// A register full of a number, in memory.
   llvm::GlobalVariable* register_of(llvm::Constant* number);
+  /// Of many numbers, lets only those that are used most be kept in registers throughout a loop: where all
+  /// were, there would be too few registers left, and loops full of moves between them.
+  void leave_numbers_in_memory();
 
   // Helpers, made when first asked for. LLVM expands the same things in place, and hugely.
 
@@ -55,6 +58,7 @@ struct CodeModule {
 
  private:
   std::map<llvm::Constant*, llvm::GlobalVariable*> registers_;
+  std::vector<llvm::GlobalVariable*> numbers_;  ///< the same, in the order of their making
   llvm::Function* declare_lanewise(int arity, const std::string& name);
 };
 

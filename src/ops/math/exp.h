@@ -45,8 +45,7 @@ inline Expr expm1_remainder(Expr r) {
 /// (f64).
 inline Expr exp_remainder(Expr r) {
   if (r.is_f32()) {
-    return polynomial_in_pairs(r,
-                               {0x1.fffffcp-2, 0x1.555492p-3, 0x1.5558bp-5, 0x1.12399cp-7, 0x1.6a4ed2p-10});
+    return polynomial(r, {0x1.fffffcp-2, 0x1.555492p-3, 0x1.5558bp-5, 0x1.12399cp-7, 0x1.6a4ed2p-10});
   }
   return polynomial_in_fours(
       r, {0x1.000000000000ap-1, 0x1.555555555550ap-3, 0x1.55555555507a2p-5, 0x1.1111111124e37p-7,

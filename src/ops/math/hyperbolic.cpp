@@ -125,8 +125,8 @@ Scalar tanh(ScalarBuilder& s, Scalar value) {
   Expr r = r_high + r_low;
   Expr z = square(r);
   // tanh(r) = r + r z P(z) for |r| <= ln 2 / 4; relative error 2^-57.7.
-  Expr p = polynomial_in_pairs(z, {-0x1.55555555554bbp-2, 0x1.11111110e0505p-3, -0x1.ba1ba115f39f2p-5,
-                                   0x1.664ec9588e615p-6, -0x1.223c51d38c561p-7, 0x1.c37d193d725edp-9});
+  Expr p = polynomial(z, {-0x1.55555555554bbp-2, 0x1.11111110e0505p-3, -0x1.ba1ba115f39f2p-5,
+                          0x1.664ec9588e615p-6, -0x1.223c51d38c561p-7, 0x1.c37d193d725edp-9});
   Expr tanh_low = mul_add(r * z, p, r_low);
   Expr power = power_of_two(x, n.bits);
   Expr above = power + 1.0;
