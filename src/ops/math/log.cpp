@@ -3,6 +3,7 @@
 #include <bit>
 #include <limits>
 
+#include "ops/math/libm.h"
 #include "ops/math/math.h"
 
 namespace tokamak::math {
@@ -33,11 +34,30 @@ Expr log_of_mantissa(Expr f, Expr small, const Base& base) {
   return upper * base.inverse_ln_upper + (rest + small * base.inverse_ln);
 }
 
-Expr log_in_base(Expr x, const Base& base) {
-  LogReduction reduced = reduce_log_gradual(x);
+/// Whether x is anything but a positive normal number. Bits that are moved so that those begin at the
+/// smallest integer have all others behind them.
+Expr is_special(Expr x) {
+  const int64_t first = x.is_f32() ? INT32_MIN : INT64_MIN;
+  const int64_t smallest = x.is_f32() ? 0x00800000 : 0x0010000000000000;
+  const int64_t infinity = format_of(x).exponent_mask;
+  return bits(x) - (smallest ^ first) > first + (infinity - smallest - 1);
+}
+
+/// A logarithm of x, which is y for positive normal numbers; the C library knows it of subnormals.
+template <typename FromLibrary>
+Expr with_special_cases(Expr x, Expr y, FromLibrary from_library) {
+  return unlikely(is_special(x), y, [&] {
+    Expr is_subnormal = select(x > 0.0, x, kInfinity) < by_format(x, 0x1p-126, 0x1p-1022);
+    return unlikely(is_subnormal, log_special_cases(x, y), [&] { return from_library(x); });
+  });
+}
+
+template <typename FromLibrary>
+Expr log_in_base(Expr x, const Base& base, FromLibrary from_library) {
+  LogReduction reduced = reduce_log(x);
   Expr mantissa = log_of_mantissa(reduced.f, log1p_minus_linear(reduced.f), base);
   if (base.log_2_low != 0) mantissa = mul_add(reduced.exponent, base.log_2_low, mantissa);
-  return log_special_cases(x, mul_add(reduced.exponent, base.log_2_high, mantissa));
+  return with_special_cases(x, mul_add(reduced.exponent, base.log_2_high, mantissa), from_library);
 }
 
 /// Added to exponents of f64, to have only positive ones.
@@ -109,27 +129,32 @@ Expr log_special_cases(Expr x, Expr y) {
 
 Scalar log(ScalarBuilder& s, Scalar value) {
   Expr x{&s, value};
-  LogReduction reduced = reduce_log_gradual(x);
-  return log_special_cases(x, assemble_log(reduced.exponent, reduced.f, log1p_minus_linear(reduced.f)));
+  LogReduction reduced = reduce_log(x);
+  Expr y = assemble_log(reduced.exponent, reduced.f, log1p_minus_linear(reduced.f));
+  return with_special_cases(x, y, libm::log);
 }
 
 Scalar log2(ScalarBuilder& s, Scalar value) {
   Expr x{&s, value};
   if (x.is_f32()) {
-    return log_in_base(x, {0x1.715476p+0, 0x1.4ae0c0p-26, 0x1.716p+0, -0x1.7135a8p-13, 1.0, 0.0});
+    return log_in_base(x, {0x1.715476p+0, 0x1.4ae0c0p-26, 0x1.716p+0, -0x1.7135a8p-13, 1.0, 0.0}, libm::log2);
   }
   return log_in_base(
-      x, {0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56, 0x1.7154768p+0, -0x1.6a3e80f444178p-27, 1.0, 0.0});
+      x, {0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56, 0x1.7154768p+0, -0x1.6a3e80f444178p-27, 1.0, 0.0},
+      libm::log2);
 }
 
 Scalar log10(ScalarBuilder& s, Scalar value) {
   Expr x{&s, value};
   if (x.is_f32()) {
     return log_in_base(
-        x, {0x1.bcb7b2p-2, -0x1.5b235ep-27, 0x1.bccp-2, -0x1.09d5b2p-15, 0x1.344p-2, 0x1.3509f8p-18});
+        x, {0x1.bcb7b2p-2, -0x1.5b235ep-27, 0x1.bccp-2, -0x1.09d5b2p-15, 0x1.344p-2, 0x1.3509f8p-18},
+        libm::log10);
   }
-  return log_in_base(x, {0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57, 0x1.bcb7b18p-2, -0x1.6c8d78e6acaa4p-29,
-                         0x1.34413509f78p-2, 0x1.fef311f12b358p-46});
+  return log_in_base(x,
+                     {0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57, 0x1.bcb7b18p-2, -0x1.6c8d78e6acaa4p-29,
+                      0x1.34413509f78p-2, 0x1.fef311f12b358p-46},
+                     libm::log10);
 }
 
 // 1 + x = 2^n (1 + f), where f = 2^-n x + (2^-n - 1) takes one rounding, and none for n = 0.
