@@ -1,5 +1,6 @@
 """Every ufunc against NumPy: dtypes, shapes, strides, special values."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 import tokamak as tk
@@ -214,3 +215,41 @@ def test_in_place_operators_keep_the_dtype(dtype, rng):
         return x
 
     check(f, random_array(rng, (9,), dtype), random_array(rng, (9,), np.float16))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("ufunc", [np.log, np.log2, np.log10])
+def test_logarithms_of_special_values_among_others(ufunc, dtype, rng):
+    tiny = np.finfo(dtype).tiny
+    specials = [
+        0,
+        -0.0,
+        -1,
+        np.inf,
+        -np.inf,
+        np.nan,
+        -tiny,
+        tiny,
+        tiny / 3,
+        np.finfo(dtype).smallest_subnormal,
+    ]
+    values = rng.uniform(0.1, 10, (len(specials), 37)).astype(dtype)
+    for i, special in enumerate(specials):
+        values[i, 3 * i] = values[i, -1] = special
+    with np.errstate(all="ignore"):
+        expected = ufunc(values)
+    np.testing.assert_allclose(tk.jit(ufunc)(values), expected, rtol=4 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_rounding_to_what_is_stored(dtype, rng):
+    bits = rng.integers(0, 2**32, 20011, dtype=np.uint32)
+    halfway = (bits & np.uint32(0xFFFF0000)) | np.uint32(0x8000)
+    low = np.array([0x7F800001, 0xFF800001, 0x7FFFFFFF, 0xFFFFFFFF, 0x7F7FFFFF, 0x7FFF8000], np.uint32)
+    values = np.concatenate([bits, halfway, low]).view(np.float32)
+    with np.errstate(all="ignore"):
+        expected = values.astype(dtype)
+    found = tk.jit(lambda x: x.astype(dtype))(values)
+    is_nan = np.isnan(expected.astype(np.float32))
+    np.testing.assert_array_equal(np.isnan(found.astype(np.float32)), is_nan)
+    np.testing.assert_array_equal(found.view(np.uint16)[~is_nan], expected.view(np.uint16)[~is_nan])

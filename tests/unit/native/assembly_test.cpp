@@ -62,6 +62,30 @@ TEST_P(Assembly, StaysWithinTheLevel) {
   EXPECT_EQ(assembly(graph, cpu_named("x86-64-v3")).find("zmm"), std::string::npos);
 }
 
+size_t count(const std::string& text, const std::string& what) {
+  size_t found = 0;
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++found;
+  return found;
+}
+
+Graph graph_on_f32(Op op, Attributes attributes) {
+  std::mt19937 random(3);
+  Case c{op, {plain_tensor({DType::f32, {4096}}, {}, random)}};
+  c.attributes = std::move(attributes);
+  return graph_of(c);
+}
+
+TEST(AssemblyOfLoops, RoundsOnceToWhatIsStored) {
+  const Graph graph = graph_on_f32(Op::convert, {{Attr::dtype, DType::bf16}});
+  EXPECT_EQ(count(assembly(graph, cpu_named("x86-64-v3")), "vcmpunordps"), 1);
+}
+
+TEST(AssemblyOfLoops, KeepsNoMoreNumbersInRegistersThanThereIsRoomFor) {
+  const std::string text = assembly(graph_on_f32(Op::tanh, {}), cpu_named("x86-64-v3"));
+  EXPECT_LE(count(text, "vmovaps\t%ymm"), 4) << text;
+  EXPECT_EQ(count(text, "(%rsp), %ymm"), 0) << text;
+}
+
 std::vector<Op> computing_ops() {
   std::vector<Op> ops = ops_of(
       {OpFamily::Elementwise, OpFamily::View, OpFamily::Index, OpFamily::Reduce, OpFamily::Cumulative});
