@@ -109,12 +109,15 @@ class Result:
 
 
 def with_constants(
-    function: Callable[..., Any], workload: Workload, arguments: list[Any]
+    function: Callable[..., Any],
+    workload: Workload,
+    arguments: list[Any],
+    as_constant: Callable[[Any], Any] = lambda argument: argument,
 ) -> tuple[Any, list[Any]]:
     """The function of the arguments that are not constants of the program, and these arguments."""
     if workload.constants is None:
         return function, arguments
-    constants = arguments[workload.constants :]
+    constants = [as_constant(argument) for argument in arguments[workload.constants :]]
     return (lambda *given: function(*given, *constants)), arguments[: workload.constants]
 
 
@@ -129,7 +132,8 @@ class Tokamak(Library):
         function = workload.tokamak(self.tk) if workload.tokamak else workload.function
 
         def build():
-            bound, given = with_constants(function, workload, inputs)
+            # Weights as one gives them to the others: as what does not change from one call to the next.
+            bound, given = with_constants(function, workload, inputs, self.tk.constant)
             compiled = self.tk.jit(bound, **self.options)
             self.explain = lambda: compiled.explain(*given)
             return partial(compiled, *given)

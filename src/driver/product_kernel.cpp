@@ -113,8 +113,11 @@ class Compilation {
     stage.lhs = operand(kernel, 0, shape.rows, shape.batch);
     stage.lhs.is_fed = kernel.feeder != nullptr;
     stage.rhs = operand(kernel, 1, shape.columns, shape.batch);
-    stage.method =
-        choose_product_method(product_type(stage.sums), shape.rows, shape.columns, shape.depth, cpu_);
+    // A row times constants reads them once, and fastest from panels: several at a time, each from end to
+    // end.
+    const bool packs_constants = stage.rhs.is_constant && stage.rhs.dtype == stage.sums;
+    stage.method = choose_product_method(product_type(stage.sums), shape.rows, shape.columns, shape.depth,
+                                         packs_constants, cpu_);
     stage.rhs.windows = are_windows(stage.rhs.read, stage.method->window_unit());
     stage.lhs.in_rows = !stage.lhs.is_fed && !stage.lhs.is_constant && stage.method->takes_rows() &&
                         lies_in_rows(stage.lhs, stage.sums, kernel.body.type_of(stage.lhs.read.array),
@@ -194,12 +197,14 @@ class Compilation {
     result_.block_columns = std::min(round_up(parts_of(shape_.columns, blocks), unit), shape_.columns);
   }
 
-  /// Long runs of columns, which may be what lies together in memory.
+  /// Columns may be what lies together in memory: runs of them are as long as threads, all of which get as
+  /// many, allow.
   void choose_long_runs() {
     constexpr int64_t kUnit = 64;
-    constexpr int64_t kLongRun = 512;
-    const int64_t parts = std::max<int64_t>(1, enough_blocks() / 2 / shape_.batch);
-    const int64_t fair = round_up((shape_.columns + parts - 1) / parts, kUnit);
+    constexpr int64_t kLongRun = 256;
+    const int64_t threads = std::max<int64_t>(ThreadPool::instance().num_threads(), 2);
+    const int64_t parts = threads / std::gcd(threads, std::max<int64_t>(shape_.batch, 1));
+    const int64_t fair = round_up(parts_of(shape_.columns, parts), kUnit);
     result_.block_columns = std::min(std::max(fair, kLongRun), shape_.columns);
   }
 

@@ -23,6 +23,12 @@ namespace {
 
 constexpr int64_t kCacheLine = 64;
 
+/// Panels that are walked over a part of k at a time begin where these parts do not all fall into the same
+/// sets of a cache: at odd multiples of this.
+constexpr int64_t kStagger = 8 << 10;
+
+int64_t staggered(int64_t bytes) { return (round_up(bytes, kStagger) / kStagger | 1) * kStagger; }
+
 /// At least one panel of that many lines.
 int64_t whole_panels(int64_t lines, int64_t panel) { return std::max(panel, lines / panel * panel); }
 
@@ -76,9 +82,10 @@ class PackedMethod final : public ProductMethod {
   int64_t row_stride_of(const ProductOperand& a) const override {
     if (swapped_ || a.dtype != dtype_of(type_)) return 0;
     const OperandView view(a);
-    const bool is_rows = view.bounds == 0 && view.lines.count == 1 && view.contracted.count == 1 &&
+    const bool is_rows = view.bounds == 0 && view.lines.count <= 1 && view.contracted.count == 1 &&
                          view.contracted.stride[0] == kernels_.element_bytes;
-    return is_rows ? view.lines.stride[0] : 0;
+    if (!is_rows) return 0;
+    return view.lines.count == 1 ? view.lines.stride[0] : k_ * kernels_.element_bytes;  // of one row, any
   }
   void multiply(const void* a, const void* b, int64_t rows, int64_t columns, void* c, int64_t row_stride,
                 void* /*scratch*/) const override {
@@ -169,7 +176,7 @@ class PackedMethod final : public ProductMethod {
 
   PanelLayout layout(int lines) const {
     const int64_t bytes = lines * k_ * kernels_.element_bytes + (lines == kernels_.rows ? kernels_.slack : 0);
-    return {lines, kernels_.element_bytes, round_up(bytes, kCacheLine)};
+    return {lines, kernels_.element_bytes, k_ > k_block_ ? staggered(bytes) : round_up(bytes, kCacheLine)};
   }
 
   void pack(const ProductOperand& operand, const PanelLayout& layout, int64_t first, int64_t last,

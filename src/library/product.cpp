@@ -83,8 +83,9 @@ void ProductMethod::multiply_windows(const void* /*a*/, const ProductOperand& /*
 }
 
 std::unique_ptr<const ProductMethod> choose_product_method(ProductType type, int64_t rows, int64_t columns,
-                                                           int64_t k, const Cpu& cpu) {
-  if (rows == 1 && (type == ProductType::f32 || type == ProductType::f64)) return vector_method(type, k, cpu);
+                                                           int64_t k, bool b_stays_packed, const Cpu& cpu) {
+  const bool is_float = type == ProductType::f32 || type == ProductType::f64;
+  if (rows == 1 && is_float && !b_stays_packed) return vector_method(type, k, cpu);
   return packed_method(type, rows, columns, k, cpu);
 }
 

@@ -115,8 +115,9 @@ class ProductMethod {
   virtual const char* name() const = 0;
 };
 
-/// The method for products over `k` elements (0 gives zeros) of blocks of about `rows` by `columns`.
+/// The method for products over `k` elements (0 gives zeros) of blocks of about `rows` by `columns`. A single
+/// row reads B where it lies, unless B is packed for many products.
 std::unique_ptr<const ProductMethod> choose_product_method(ProductType type, int64_t rows, int64_t columns,
-                                                           int64_t k, const Cpu& cpu);
+                                                           int64_t k, bool b_stays_packed, const Cpu& cpu);
 
 }  // namespace tokamak

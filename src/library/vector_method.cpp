@@ -40,6 +40,14 @@ void copy_line(const OperandView& view, const VectorKernels& loops, int64_t numb
   }
 }
 
+/// Whether the first line needs no copy: its elements are neighbours in memory, and of type T.
+template <class T>
+bool is_plain_line(const OperandView& view, DType dtype) {
+  const ViewAxes& axes = view.contracted;
+  return dtype == (sizeof(T) == sizeof(float) ? DType::f32 : DType::f64) && view.bounds == 0 &&
+         (axes.count == 0 || (axes.count == 1 && axes.stride[0] == static_cast<int64_t>(sizeof(T))));
+}
+
 template <class T>
 class VectorMethod final : public ProductMethod {
  public:
@@ -67,9 +75,13 @@ class VectorMethod final : public ProductMethod {
       for (int64_t j = 0; j < columns; ++j) static_cast<T*>(c)[j] = 0;
       return;
     }
-    auto* vector = static_cast<T*>(scratch);
     const OperandView lhs(a);
-    copy_line(lhs, *kernels_.vector(stored_as(a.dtype)), 0, vector);
+    const void* vector = scratch;
+    if (is_plain_line<T>(lhs, a.dtype)) {
+      vector = lhs.data;
+    } else {
+      copy_line(lhs, *kernels_.vector(stored_as(a.dtype)), 0, static_cast<T*>(scratch));
+    }
     const OperandView rhs(b);
     const VectorKernels* loops = kernels_.vector(stored_as(b.dtype));
     const auto size = static_cast<int64_t>(size_of(b.dtype));
