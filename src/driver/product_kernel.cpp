@@ -148,7 +148,9 @@ class Compilation {
   void choose_blocks(const CompiledStage& stage) {
     result_.block_rows = round_up(shape_.rows, stage.method->a_panel());
     result_.block_columns = shape_.columns;
-    if (kernel_.domain.has_sweep || kernel_.feeder != nullptr) {
+    if (is_mirrored(kernel_.body, *kernel_.product)) {
+      choose_half(stage);
+    } else if (kernel_.domain.has_sweep || kernel_.feeder != nullptr) {
       choose_whole_rows(stage);
     } else if (stage.method->reads_in_place()) {
       choose_long_runs();
@@ -206,6 +208,20 @@ class Compilation {
     const int64_t parts = threads / std::gcd(threads, std::max<int64_t>(shape_.batch, 1));
     const int64_t fair = round_up(parts_of(shape_.columns, parts), kUnit);
     result_.block_columns = std::min(std::max(fair, kLongRun), shape_.columns);
+  }
+
+  /// Of a symmetric result: few rows at a time, so that little is computed twice, in blocks as for any other.
+  void choose_half(const CompiledStage& stage) {
+    constexpr int64_t kMostRows = 516;
+    constexpr int64_t kFewRows = 96;
+    const auto element = static_cast<int64_t>(size_of(stage.sums));
+    const int64_t rows =
+        round_down(std::min(stage.method->rows_at_once(), kFewRows), stage.method->a_panel());
+    result_.mirrored_rows = rows;
+    result_.block_rows = rows * std::clamp<int64_t>(shape_.rows / (4 * rows), 1, kMostRows / rows);
+    const int64_t columns =
+        std::clamp<int64_t>((int64_t{2} << 20) / (shape_.depth * element), kFewRows, shape_.columns / 4);
+    result_.block_columns = round_down(columns, stage.method->b_panel());
   }
 
   /// Many rows, so that packed columns are used often, and columns that stay in the last cache meanwhile.
@@ -309,6 +325,7 @@ class Compilation {
     if (&stage == &result_.stages.back()) {
       text += "blocks of " + std::to_string(std::min(result_.block_rows, shape_.rows)) + " rows by " +
               std::to_string(result_.block_columns) + " columns\n";
+      if (result_.mirrored_rows != 0) text += "one half computed, the other mirrored\n";
     }
     if (stage.loops != nullptr) text += print(*stage.loops);
   }

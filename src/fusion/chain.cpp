@@ -67,6 +67,7 @@ class Chaining {
       for (const OperandRead::Axis& axis : *axes) rows *= axis.extent;
     }
     if (feeder.product) {
+      if (is_mirrored(feeder.body, *feeder.product)) return std::nullopt;
       const ProductShape of_feeder = product_shape(feeder.body, *feeder.product);
       const ProductShape own = product_shape(kernel.body, *kernel.product);
       if (of_feeder.batch != own.batch || of_feeder.rows != own.rows) return std::nullopt;

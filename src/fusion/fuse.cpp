@@ -59,7 +59,8 @@ class Fuser {
     Group fresh;
     fresh.order = static_cast<int>(state_.groups.size());
     fresh.domain = own_domain(state_.graph, value);
-    fresh.closed = node.op == Op::scatter || sorts(node);
+    fresh.closed =
+        node.op == Op::scatter || sorts(node) || (node.op == Op::dot && is_mirrored(state_.graph, value));
     if (sorts(node)) fresh.sort = value;
     if (node.op == Op::dot) {
       fresh.product = value;

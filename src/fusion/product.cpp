@@ -43,6 +43,20 @@ ProductShape product_shape(const Graph& graph, Value dot) {
           extent_of(lhs, axes.lhs_contract)};
 }
 
+bool is_mirrored(const Graph& graph, Value dot) {
+  constexpr int64_t kManyLines = 384;
+  constexpr int64_t kDeep = 256;
+  const DType dtype = graph[dot].type.dtype;
+  const ProductShape shape = product_shape(graph, dot);
+  if (!is_float(dtype) || product_dtype(dtype) != dtype || shape.batch != 1 || shape.rows != shape.columns ||
+      shape.rows < kManyLines || shape.depth < kDeep)
+    return false;
+  const OperandRead lhs = read_of_operand(graph, dot, 0);
+  const OperandRead rhs = read_of_operand(graph, dot, 1);
+  return lhs.array == rhs.array && lhs.offsets == rhs.offsets && lhs.lines == rhs.lines &&
+         lhs.contracted == rhs.contracted && lhs.bounds == rhs.bounds;
+}
+
 std::vector<bool> needed_after_product(const FusedKernel& kernel) {
   const Graph& body = kernel.body;
   std::vector<bool> needed(body.size(), false);

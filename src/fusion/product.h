@@ -13,13 +13,15 @@
 
 namespace tokamak {
 
-/// How one operand of a dot (or of a sort) is read: views, zero padding and exact widening between it and an array in memory
-/// are part of the reading. The position along axis s of the array is
+/// How one operand of a dot (or of a sort) is read: views, zero padding and exact widening between it and an
+/// array in memory are part of the reading. The position along axis s of the array is
 ///   offsets[s] + sum over the axes d of the operand of coefficient[d][s] * position[d].
 struct OperandRead {
   struct Axis {
     int64_t extent;
     std::vector<int64_t> coefficients;  ///< by axis of the array
+
+    bool operator==(const Axis&) const = default;
   };
   /// Elements are zero unless 0 <= offset + sum of coefficient * position < extent; positions along the
   /// lines, then along the contracted axes.
@@ -27,6 +29,8 @@ struct OperandRead {
     int64_t offset;
     std::vector<int64_t> coefficients;
     int64_t extent;
+
+    bool operator==(const Bound&) const = default;
   };
 
   Value array;                   ///< what is read; a view that is not affine is copied there first
@@ -43,6 +47,10 @@ OperandRead read_of_operand(const Graph& graph, Value dot, size_t operand);
 
 /// How the operand of a sort is read: its lines, and along each of them. Views are all that is on the way.
 OperandRead read_of_sorted(const Graph& graph, Value sort);
+
+/// Whether a product is that of a large matrix and its own transpose: then one half of it is computed, and
+/// the other, which has the same bits, is its mirror.
+bool is_mirrored(const Graph& graph, Value dot);
 
 /// Whether the array an operand reads has to be written first, because nothing else does.
 bool needs_copy(const Node& node);

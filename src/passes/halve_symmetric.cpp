@@ -28,7 +28,8 @@ std::optional<Operand> operand_of(const Graph& graph, Value value, const Ints& c
 
 /// The matrix that is multiplied with its own transpose, where that is worth halving.
 std::optional<Operand> large_symmetric(const Graph& graph, const Node& dot) {
-  if (dot.op != Op::dot || dot.type.rank() != 2 || !is_float(dot.type.dtype)) return std::nullopt;
+  const bool is_narrow = is_float(dot.type.dtype) && size_of(dot.type.dtype) < 4;
+  if (dot.op != Op::dot || dot.type.rank() != 2 || !is_narrow) return std::nullopt;
   const auto lhs = operand_of(graph, dot.inputs[0], dot.attributes.ints(Attr::lhs_contract));
   const auto rhs = operand_of(graph, dot.inputs[1], dot.attributes.ints(Attr::rhs_contract));
   if (!lhs || !rhs || lhs->matrix != rhs->matrix || lhs->contracted != rhs->contracted) return std::nullopt;

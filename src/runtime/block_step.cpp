@@ -100,25 +100,17 @@ class BlockRun {
       : step_(step), memory_(memory), failed_check_(failed_check), slice_rows_(step.block_rows) {
     for (int64_t extent : step.batch) batch_ *= extent;
     if (step.stages.size() == 1) slice_rows_ = std::min(slice_rows_, step.stages[0].method->rows_at_once());
+    if (step.mirrored_rows != 0) slice_rows_ = step.mirrored_rows;
     for (const BlockStage& stage : step.stages) prepare_stage(stage);
   }
 
   void run() {
     pack_ahead();
-    const int64_t columns = step_.stages.back().columns;
-    const int64_t row_blocks = (step_.rows + step_.block_rows - 1) / step_.block_rows;
-    const int64_t column_blocks = (columns + step_.block_columns - 1) / step_.block_columns;
-    const int64_t tasks = batch_ * row_blocks * column_blocks;
+    const int64_t tasks = batch_ * blocks_before(row_blocks());
     const int64_t grain = grain_for(step_.block_cost);
     auto work = [&](int64_t begin, int64_t end, std::byte* scratch) {
       Worker worker(*this, scratch);
-      for (int64_t task = begin; task < end; ++task) {
-        const int64_t element = task / (row_blocks * column_blocks);
-        const int64_t row = task / column_blocks % row_blocks * step_.block_rows;
-        const int64_t column = task % column_blocks * step_.block_columns;
-        worker.run_block({element, row, std::min(row + step_.block_rows, step_.rows), column,
-                          std::min(column + step_.block_columns, columns)});
-      }
+      for (int64_t task = begin; task < end; ++task) worker.run_block(part(task));
     };
     if (tasks <= grain) {
       work(0, tasks, static_cast<std::byte*>(scratch_for_this_thread(scratch_.bytes)));
@@ -145,6 +137,32 @@ class BlockRun {
   struct Part {
     int64_t element, row, row_end, column, column_end;
   };
+
+  int64_t columns() const { return step_.stages.back().columns; }
+  int64_t row_blocks() const { return (step_.rows + step_.block_rows - 1) / step_.block_rows; }
+  int64_t column_blocks(int64_t row_block) const {
+    const int64_t wanted =
+        step_.mirrored_rows == 0 ? columns() : std::min(columns(), (row_block + 1) * step_.block_rows);
+    return (wanted + step_.block_columns - 1) / step_.block_columns;
+  }
+  /// Blocks of an element of the batch in its first row blocks.
+  int64_t blocks_before(int64_t row_block) const {
+    if (step_.mirrored_rows == 0) return row_block * column_blocks(0);
+    int64_t count = 0;
+    for (int64_t i = 0; i < row_block; ++i) count += column_blocks(i);
+    return count;
+  }
+
+  Part part(int64_t task) const {
+    const int64_t blocks = blocks_before(row_blocks());
+    const int64_t block = task % blocks;
+    int64_t row_block = step_.mirrored_rows == 0 ? block / column_blocks(0) : 0;
+    while (blocks_before(row_block + 1) <= block) ++row_block;
+    const int64_t row = row_block * step_.block_rows;
+    const int64_t column = (block - blocks_before(row_block)) * step_.block_columns;
+    return {task / blocks, row, std::min(row + step_.block_rows, step_.rows), column,
+            std::min(column + step_.block_columns, columns())};
+  }
 
   void prepare_stage(const BlockStage& stage) {
     RunningStage running;
@@ -268,7 +286,13 @@ class BlockRun {
         slice.row_end = std::min(row + run_.slice_rows_, part.row_end);
         is_first_slice_ = row == part.row;
         is_only_slice_ = is_first_slice_ && slice.row_end == part.row_end;
-        run_slice(slice);
+        if (run_.step_.mirrored_rows == 0) {
+          run_slice(slice);
+        } else if (slice.column < slice.row_end) {
+          slice.column_end = std::min(slice.column_end, slice.row_end);
+          run_slice(slice);
+          mirror(slice);
+        }
       }
     }
 
@@ -286,6 +310,26 @@ class BlockRun {
         if (run_.step_.stages[i].method != nullptr) sums = multiply(i, own, made);
         made = scratch_ + run_.scratch_.stages[i].result;
         if (run_.step_.stages[i].code != nullptr) run_kernel(i, own, sums, is_last ? nullptr : made);
+      }
+    }
+
+    /// What these rows have left of their own square, where a transpose of it belongs.
+    void mirror(const Part& part) const {
+      const int64_t bytes = run_.step_.stages[0].element_bytes;
+      void* result = run_.memory_.find(run_.step_.stages[0].result);
+      bytes == 4 ? mirror_elements<uint32_t>(part, result) : mirror_elements<uint64_t>(part, result);
+    }
+    template <class Bits>
+    void mirror_elements(const Part& part, void* result) const {
+      constexpr int64_t kTile = 64 / sizeof(Bits);  // a line of the cache, both ways
+      const int64_t width = run_.columns();
+      auto* elements = static_cast<Bits*>(result);
+      const int64_t end = std::min(part.column_end, part.row);
+      for (int64_t left = part.column; left < end; left += kTile) {
+        for (int64_t row = part.row; row < part.row_end; ++row) {
+          for (int64_t column = left; column < std::min(left + kTile, end); ++column)
+            elements[column * width + row] = elements[row * width + column];
+        }
       }
     }
 

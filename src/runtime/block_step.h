@@ -65,6 +65,9 @@ struct BlockStep {
   int64_t block_rows = 0;
   int64_t block_columns = 0;  ///< of the last stage; the others have all of theirs
   double block_cost = 0;      ///< nanoseconds, roughly
+  /// Not 0: the result is symmetric, and has one stage without code. So many rows at a time, which divide
+  /// those of a block, are computed up to the diagonal; what lies left of their own square is mirrored.
+  int64_t mirrored_rows = 0;
   std::vector<BlockStage> stages;
 };
 
