@@ -261,6 +261,7 @@ class Assembly {
     block->block_columns = product.block_columns;
     block->block_cost = product.block_cost;
     block->mirrored_rows = product.mirrored_rows;
+    block->part_depth = product.part_depth;
     for (size_t stage = 0; stage < product.stages.size(); ++stage)
       block->stages.push_back(block_stage(number, stage, plan));
     Program::Step step;

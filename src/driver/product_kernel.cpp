@@ -82,6 +82,7 @@ class Compilation {
     result_.stages.push_back(std::move(stage));
     for (CompiledStage& one : result_.stages)
       decide_packing(one, &one == &result_.stages.back() ? result_.block_columns : one.columns);
+    if (epilogue.nothing_to_do) choose_parts(result_.stages.back());
     for (const CompiledStage& one : result_.stages) describe(one);
     estimate();
     return std::move(result_);
@@ -271,6 +272,24 @@ class Compilation {
     stage.rhs.ahead = !is_packed_with_blocks(stage.rhs, result_.block_rows >= shape_.rows);
   }
 
+  /// Operands that are too deep for the last cache are packed and multiplied a part at a time.
+  void choose_parts(CompiledStage& stage) {
+    constexpr int64_t kPart = 1024;
+    const int64_t step_bytes = (shape_.batch * (stage.lhs.lines + stage.rhs.lines)) *
+                               static_cast<int64_t>(size_of(stage.sums));  // of k
+    auto can_be_cut = [](const CompiledOperand& operand) {
+      return operand.ahead && !operand.is_constant && operand.read.contracted.size() == 1;
+    };
+    if (result_.stages.size() != 1 || !can_be_cut(stage.lhs) || !can_be_cut(stage.rhs) || stage.rhs.windows ||
+        step_bytes * stage.depth <= cpu_.l3_bytes || step_bytes * kPart > cpu_.l3_bytes / 2)
+      return;
+    auto method =
+        choose_product_method(product_type(stage.sums), shape_.rows, shape_.columns, kPart, false, cpu_);
+    if (method->a_panel() != stage.method->a_panel() || method->reads_in_place()) return;
+    stage.method = std::move(method);
+    result_.part_depth = kPart;
+  }
+
   /// A block of columns is a number of whole tasks of the code, and of whole panels.
   void align_columns(const CompiledStage& stage) {
     if (result_.block_columns >= shape_.columns || stage.code == nullptr) return;
@@ -325,6 +344,7 @@ class Compilation {
     if (&stage == &result_.stages.back()) {
       text += "blocks of " + std::to_string(std::min(result_.block_rows, shape_.rows)) + " rows by " +
               std::to_string(result_.block_columns) + " columns\n";
+      if (result_.part_depth != 0) text += "k in parts of " + std::to_string(result_.part_depth) + "\n";
       if (result_.mirrored_rows != 0) text += "one half computed, the other mirrored\n";
     }
     if (stage.loops != nullptr) text += print(*stage.loops);

@@ -33,6 +33,7 @@ struct MultiplyTask {
   void* c;
   int64_t row_stride;     ///< bytes
   int64_t column_stride;  ///< bytes; anything but the size of an element goes through a buffer
+  bool add = false;       ///< to what C has, which is overwritten otherwise
   /// Not null: B is not packed. Its columns, which fill panels, lie here next to each other. They are
   /// packed, a few panels at a time, while a first tile is summed, for a block of k at a time. There are rows
   /// for a whole tile, but no more than `row_block`, and the columns of C are not strided.

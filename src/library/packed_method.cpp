@@ -91,6 +91,12 @@ class PackedMethod final : public ProductMethod {
                 void* /*scratch*/) const override {
     run(task_for(a, 0, b, rows, columns, c, row_stride));
   }
+  void multiply_adding(const void* a, const void* b, int64_t rows, int64_t columns, void* c,
+                       int64_t row_stride) const override {
+    MultiplyTask task = task_for(a, 0, b, rows, columns, c, row_stride);
+    task.add = true;
+    run(task);
+  }
   void multiply_rows(const void* a, int64_t a_row_stride, const void* b, int64_t rows, int64_t columns,
                      void* c, int64_t row_stride, void* /*scratch*/) const override {
     run(task_for(a, a_row_stride, b, rows, columns, c, row_stride));

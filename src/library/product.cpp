@@ -59,6 +59,11 @@ void ProductMethod::multiply_in_place(const ProductOperand& /*a*/, const Product
   cannot(*this);
 }
 
+void ProductMethod::multiply_adding(const void* /*a*/, const void* /*b*/, int64_t /*rows*/,
+                                    int64_t /*columns*/, void* /*c*/, int64_t /*row_stride*/) const {
+  cannot(*this);
+}
+
 void ProductMethod::multiply_rows(const void* /*a*/, int64_t /*a_row_stride*/, const void* /*b*/,
                                   int64_t /*rows*/, int64_t /*columns*/, void* /*c*/, int64_t /*row_stride*/,
                                   void* /*scratch*/) const {

@@ -78,6 +78,10 @@ class ProductMethod {
   virtual void multiply(const void* a, const void* b, int64_t rows, int64_t columns, void* c,
                         int64_t row_stride, void* scratch) const = 0;
 
+  /// The same, but C is added to.
+  virtual void multiply_adding(const void* a, const void* b, int64_t rows, int64_t columns, void* c,
+                               int64_t row_stride) const;
+
   /// The same with rows of A that are not packed: elements of the type that is computed in, neighbours along
   /// k, in rows `a_row_stride` bytes apart. Only where takes_rows().
   virtual bool takes_rows() const { return false; }

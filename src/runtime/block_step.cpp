@@ -4,6 +4,7 @@
 
 #include "runtime/buffer_pool.h"
 #include "runtime/program.h"
+#include "runtime/running_operand.h"
 #include "runtime/thread_pool.h"
 #include "support/rounding.h"
 
@@ -11,71 +12,6 @@ namespace tokamak {
 namespace {
 
 constexpr int64_t kAlign = 64;
-
-/// An operand at one run: strides and addresses are known.
-struct RunningOperand {
-  ProductOperand operand;  ///< of the first element of the batch
-  std::vector<ProductAxis> batch;
-  const BlockOperand* about = nullptr;
-  std::byte* packed = nullptr;
-
-  /// Bytes from the first element of the batch to another.
-  int64_t offset_of(int64_t element) const {
-    int64_t offset = 0;
-    for (size_t i = batch.size(); i-- > 0;) {
-      offset += element % batch[i].extent * batch[i].stride;
-      element /= batch[i].extent;
-    }
-    return offset;
-  }
-};
-
-int64_t address_step(const std::vector<int64_t>& coefficients, const int64_t* strides) {
-  int64_t step = 0;
-  for (size_t axis = 0; axis < coefficients.size(); ++axis) step += coefficients[axis] * strides[axis];
-  return step;
-}
-
-RunningOperand prepare(const BlockOperand& about, const void* array, const int64_t* strides) {
-  RunningOperand running;
-  running.about = &about;
-  const OperandRead& read = about.read;
-  running.operand.dtype = about.dtype;
-  running.operand.data = static_cast<const std::byte*>(array) + address_step(read.offsets, strides);
-  auto axes = [&](const std::vector<OperandRead::Axis>& from) {
-    std::vector<ProductAxis> to;
-    for (const OperandRead::Axis& axis : from)
-      to.push_back({axis.extent, address_step(axis.coefficients, strides)});
-    return to;
-  };
-  running.batch = axes(read.batch);
-  running.operand.lines = axes(read.lines);
-  running.operand.contracted = axes(read.contracted);
-  for (const OperandRead::Bound& bound : read.bounds)
-    running.operand.bounds.push_back({bound.offset, bound.coefficients, bound.extent});
-  return running;
-}
-
-struct Panels {
-  int64_t width;  ///< lines of a panel
-  int64_t bytes;
-
-  Panels(const ProductMethod& method, bool is_lhs)
-      : width(is_lhs ? method.a_panel() : method.b_panel()),
-        bytes(is_lhs ? method.a_panel_bytes() : method.b_panel_bytes()) {}
-  int64_t count(int64_t lines) const { return (lines + width - 1) / width; }
-};
-
-void pack(const ProductMethod& method, bool is_lhs, const ProductOperand& operand, int64_t first,
-          int64_t last, void* packed) {
-  is_lhs ? method.pack_a(operand, first, last, packed) : method.pack_b(operand, first, last, packed);
-}
-
-/// The first address from `memory` on that packed operands may start at.
-std::byte* aligned(void* memory) {
-  return reinterpret_cast<std::byte*>(  // NOLINT: an address is rounded
-      round_up(reinterpret_cast<int64_t>(memory), kAlign));
-}
 
 /// Where a worker keeps the parts of one block.
 struct ScratchLayout {
@@ -105,7 +41,23 @@ class BlockRun {
   }
 
   void run() {
-    pack_ahead();
+    if (step_.part_depth == 0) {
+      pack_ahead();
+      run_blocks();
+      return;
+    }
+    const RunningStage whole = stages_[0];
+    for (first_k_ = 0; first_k_ < step_.stages[0].depth; first_k_ += step_.part_depth) {
+      stages_[0] = whole;
+      stages_[0].lhs.take_part(first_k_, step_.part_depth);
+      stages_[0].rhs.take_part(first_k_, step_.part_depth);
+      pack_ahead();
+      run_blocks();
+    }
+  }
+
+ private:
+  void run_blocks() {
     const int64_t tasks = batch_ * blocks_before(row_blocks());
     const int64_t grain = grain_for(step_.block_cost);
     auto work = [&](int64_t begin, int64_t end, std::byte* scratch) {
@@ -126,7 +78,6 @@ class BlockRun {
         workers);
   }
 
- private:
   struct RunningStage {
     RunningOperand lhs;
     RunningOperand rhs;
@@ -138,6 +89,9 @@ class BlockRun {
     int64_t element, row, row_end, column, column_end;
   };
 
+  bool is_last_part() const {
+    return step_.part_depth == 0 || first_k_ + step_.part_depth >= step_.stages[0].depth;
+  }
   int64_t columns() const { return step_.stages.back().columns; }
   int64_t row_blocks() const { return (step_.rows + step_.block_rows - 1) / step_.block_rows; }
   int64_t column_blocks(int64_t row_block) const {
@@ -206,71 +160,24 @@ class BlockRun {
     if (about.place.kind != Place::Kind::block) {
       const int64_t* strides =
           about.strided_input < 0 ? about.strides.data() : memory_.strides_of(about.strided_input);
-      running = prepare(about, memory_.find(about.place), strides);
+      running = RunningOperand(about, memory_.find(about.place), strides);
     }
     if (about.packed) running.packed = aligned(memory_.find(*about.packed));
     return running;
   }
 
-  /// An operand that is packed before the blocks run: panels [first, first + count) of all that are.
-  struct Ahead {
-    const ProductMethod& method;
-    bool is_lhs;
-    const RunningOperand& running;
-    Panels panels;
-    int64_t first;
-    int64_t count;
-  };
-
-  std::vector<Ahead> packed_ahead() const {
-    std::vector<Ahead> all;
-    int64_t first = 0;
+  void pack_ahead() const {
+    PackingAhead packing;
     auto add = [&](const ProductMethod& method, const RunningOperand& running, bool is_lhs) {
-      const BlockOperand& about = *running.about;
-      if (!about.packed || about.packed->kind == Place::Kind::constant) return;
-      const Panels panels(method, is_lhs);
-      const int64_t count = about.copies * panels.count(about.lines);
-      all.push_back({method, is_lhs, running, panels, first, count});
-      first += count;
+      const std::optional<Place>& packed = running.about->packed;
+      if (packed && packed->kind != Place::Kind::constant) packing.add(method, is_lhs, running);
     };
     for (size_t i = 0; i < step_.stages.size(); ++i) {
       if (step_.stages[i].method == nullptr) continue;
       add(*step_.stages[i].method, stages_[i].lhs, true);
       add(*step_.stages[i].method, stages_[i].rhs, false);
     }
-    return all;
-  }
-
-  void pack_ahead() const {
-    const std::vector<Ahead> all = packed_ahead();
-    if (all.empty()) return;
-    constexpr double kBytesPerNanosecond = 4;
-    int64_t most_bytes = 1;
-    for (const Ahead& one : all) most_bytes = std::max(most_bytes, one.panels.bytes);
-    const int64_t grain = grain_for(static_cast<double>(most_bytes) / kBytesPerNanosecond);
-    ThreadPool::instance().run(all.back().first + all.back().count, grain,
-                               [&](int64_t begin, int64_t end, int) {
-                                 for (const Ahead& one : all) {
-                                   const int64_t from = std::max(begin, one.first) - one.first;
-                                   const int64_t to = std::min(end, one.first + one.count) - one.first;
-                                   if (from < to) pack_panels_of(one, from, to);
-                                 }
-                               });
-  }
-
-  static void pack_panels_of(const Ahead& one, int64_t begin, int64_t end) {
-    const BlockOperand& about = *one.running.about;
-    const int64_t count = one.panels.count(about.lines);  // of a copy
-    ProductOperand operand = one.running.operand;
-    while (begin < end) {
-      const int64_t copy = begin / count;
-      const int64_t first = begin % count;
-      const int64_t last = std::min(count, first + (end - begin));
-      operand.data = static_cast<const std::byte*>(one.running.operand.data) +
-                     (about.copies == 1 ? 0 : one.running.offset_of(copy));
-      pack(one.method, one.is_lhs, operand, first, last, one.running.packed + begin * one.panels.bytes);
-      begin += last - first;
-    }
+    packing.run();
   }
 
   /// One thread at work, with copies of what it changes from block to block.
@@ -291,7 +198,7 @@ class BlockRun {
         } else if (slice.column < slice.row_end) {
           slice.column_end = std::min(slice.column_end, slice.row_end);
           run_slice(slice);
-          mirror(slice);
+          if (run_.is_last_part()) mirror(slice);
         }
       }
     }
@@ -379,7 +286,9 @@ class BlockRun {
         }
       }
       const std::byte* rhs = packed(i, false, part.element, part.column, part.column_end);
-      if (lhs_in_rows) {
+      if (run_.first_k_ != 0) {
+        stage.method->multiply_adding(lhs, rhs, rows, columns, sums, row_bytes);
+      } else if (lhs_in_rows) {
         stage.method->multiply_rows(lhs, lhs_row_bytes, rhs, rows, columns, sums, row_bytes,
                                     scratch_ + at.multiply);
       } else {
@@ -475,6 +384,7 @@ class BlockRun {
   int32_t* failed_check_;
   int64_t slice_rows_;  ///< of a block that are worked on at once
   int64_t batch_ = 1;
+  int64_t first_k_ = 0;  ///< of the part of k that is being summed
   std::vector<RunningStage> stages_;
   ScratchLayout scratch_;
 };
@@ -492,15 +402,11 @@ int64_t packed_bytes(const ProductMethod& method, const BlockOperand& operand, b
 
 void pack_operand(const ProductMethod& method, const BlockOperand& operand, bool is_lhs, const void* array,
                   void* packed) {
-  const RunningOperand running = prepare(operand, array, operand.strides.data());
-  const Panels panels(method, is_lhs);
-  const int64_t count = panels.count(operand.lines);
-  ProductOperand one = running.operand;
-  for (int64_t copy = 0; copy < operand.copies; ++copy) {
-    one.data = static_cast<const std::byte*>(running.operand.data) +
-               (operand.copies == 1 ? 0 : running.offset_of(copy));
-    pack(method, is_lhs, one, 0, count, aligned(packed) + copy * count * panels.bytes);
-  }
+  RunningOperand running(operand, array, operand.strides.data());
+  running.packed = aligned(packed);
+  PackingAhead packing;
+  packing.add(method, is_lhs, running);
+  packing.run();
 }
 
 }  // namespace tokamak

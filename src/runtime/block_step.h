@@ -65,6 +65,9 @@ struct BlockStep {
   int64_t block_rows = 0;
   int64_t block_columns = 0;  ///< of the last stage; the others have all of theirs
   double block_cost = 0;      ///< nanoseconds, roughly
+  /// Not 0: so many steps of k at a time are packed and multiplied, for which the method is made. There is
+  /// one stage without code, both operands are packed ahead, and one axis is contracted.
+  int64_t part_depth = 0;
   /// Not 0: the result is symmetric, and has one stage without code. So many rows at a time, which divide
   /// those of a block, are computed up to the diagonal; what lies left of their own square is mirrored.
   int64_t mirrored_rows = 0;
@@ -85,7 +88,7 @@ void run_block_step(const BlockStep& step, const BlockMemory& memory, int32_t* f
 /// Bytes that a packed operand takes at most, wherever they start; a multiple of 64.
 int64_t packed_bytes(const ProductMethod& method, const BlockOperand& operand, bool is_lhs);
 
-/// Packs an operand all at once, on this thread.
+/// Packs an operand all at once.
 void pack_operand(const ProductMethod& method, const BlockOperand& operand, bool is_lhs, const void* array,
                   void* packed);
 

@@ -1,0 +1,67 @@
+#pragma once
+
+// Operands of products at one run of a step, and how they are packed before its blocks are multiplied.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "library/product.h"
+#include "runtime/block_step.h"
+
+namespace tokamak {
+
+/// An operand at one run: strides and addresses are known.
+struct RunningOperand {
+  ProductOperand operand;  ///< of the first element of the batch
+  std::vector<ProductAxis> batch;
+  const BlockOperand* about = nullptr;
+  std::byte* packed = nullptr;
+
+  RunningOperand() = default;
+  RunningOperand(const BlockOperand& about, const void* array, const int64_t* strides);
+
+  /// Bytes from the first element of the batch to another.
+  int64_t offset_of(int64_t element) const;
+  /// Takes `count` steps of k from `first` on; there are zeros past the last. One axis is contracted.
+  void take_part(int64_t first, int64_t count);
+};
+
+struct Panels {
+  int64_t width;  ///< lines of a panel
+  int64_t bytes;
+
+  Panels(const ProductMethod& method, bool is_lhs)
+      : width(is_lhs ? method.a_panel() : method.b_panel()),
+        bytes(is_lhs ? method.a_panel_bytes() : method.b_panel_bytes()) {}
+  int64_t count(int64_t lines) const { return (lines + width - 1) / width; }
+};
+
+void pack(const ProductMethod& method, bool is_lhs, const ProductOperand& operand, int64_t first,
+          int64_t last, void* packed);
+
+/// The first address from `memory` on that packed operands may start at.
+std::byte* aligned(void* memory);
+
+/// Operands that are packed together, whole, by all threads.
+class PackingAhead {
+ public:
+  void add(const ProductMethod& method, bool is_lhs, const RunningOperand& running);
+  void run() const;
+
+ private:
+  /// Panels [first, first + count) of all that are packed.
+  struct One {
+    const ProductMethod& method;
+    bool is_lhs;
+    const RunningOperand& running;
+    Panels panels;
+    int64_t first;
+    int64_t count;
+  };
+  static void pack_panels(const One& one, int64_t begin, int64_t end);
+
+  std::vector<One> all_;
+};
+
+}  // namespace tokamak
