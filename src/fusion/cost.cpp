@@ -45,9 +45,14 @@ bool worth_sweeping_rows_again(const Domain& domain) {
   constexpr int64_t kElementsOfOneThread = 32 << 10;
   constexpr int64_t kEnoughTasks = 4;
   constexpr int64_t kColumnsPerTask = 16;
+  constexpr int64_t kElementsInCaches = 1 << 20;
   if (element_count(domain.extents) <= kElementsOfOneThread) return true;
   const int64_t rows = element_count(domain.row_extents());
   const bool rows_are_columns = !domain.swept.empty() && !domain.swept.back();
+  // Columns are swept again a few at a time, with a little from every row. Memory is read faster row by row,
+  // twice.
+  if (rows_are_columns && element_count(domain.extents) > kElementsInCaches && rows > kColumnsPerTask)
+    return false;
   return (rows_are_columns ? rows / kColumnsPerTask : rows) >= kEnoughTasks;
 }
 

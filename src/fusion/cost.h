@@ -21,7 +21,8 @@ struct Recomputation {
 bool worth_recomputing(const Recomputation& value, const FusionOptions& options);
 
 /// Whether rows of this domain may be swept several times by one kernel. Each row is then one thread's work,
-/// so there must be enough of them, or so little work that one thread does it all.
+/// so there must be enough of them, or so little work that one thread does it all. Rows that are columns in
+/// memory must be in a cache.
 bool worth_sweeping_rows_again(const Domain& domain);
 
 /// Whether rows of this domain may be reduced by the kernel that computes them as a product of so many terms
