@@ -46,6 +46,41 @@ TEST_F(Product, OverManyK) {
   }
 }
 
+/// `count` steps of k from `first` on, and zeros past the last.
+ProductOperand part_of(ProductOperand operand, int64_t first, int64_t count) {
+  ProductAxis& axis = operand.contracted[0];
+  operand.bounds.push_back({first, {0, 1}, axis.extent});
+  operand.data = static_cast<const unsigned char*>(operand.data) + first * axis.stride;
+  axis.extent = count;
+  return operand;
+}
+
+TEST_F(Product, InPartsThatAreAdded) {
+  constexpr int64_t kPart = 600;
+  for (DType dtype : {DType::f32, DType::f64, DType::bf16, DType::i32, DType::i64}) {
+    for (int64_t k : {601, 1200, 1777}) {
+      const ProductOperand a = matrix(dtype, 29, k, false);
+      const ProductOperand b = matrix(dtype, 35, k, k % 2 == 0);
+      const ProductType type = product_type(dtype);
+      for (const Cpu& cpu : runnable_cpus()) {
+        const auto method = packed_method(type, 29, 35, kPart, cpu);
+        Result c(type, 29, 35);
+        for (int64_t first = 0; first < k; first += kPart) {
+          const Packed packed_a(*method, part_of(a, first, kPart), true);
+          const Packed packed_b(*method, part_of(b, first, kPart), false);
+          if (first == 0) {
+            multiply(*method, packed_a.memory.get(), packed_b.memory.get(), 29, 35, c);
+          } else {
+            method->multiply_adding(packed_a.memory.get(), packed_b.memory.get(), 29, 35, c.bytes.data(),
+                                    c.row_stride);
+          }
+        }
+        check(type, a, b, c, cpu.name + " in parts, k = " + std::to_string(k));
+      }
+    }
+  }
+}
+
 TEST_F(Product, ThroughAnyStrides) {
   const std::vector<std::vector<int64_t>> extents = {
       {6, 5, 4, 3}, {2, 17, 3, 9}, {3, 40, 2, 20}, {20, 2, 1, 33}, {1, 9, 65, 1}};

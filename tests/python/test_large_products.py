@@ -1,0 +1,114 @@
+"""Products that are computed in halves, in parts, or a row at a time."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+import tokamak as tk
+
+rng = np.random.default_rng(11)
+
+EPSILON = {np.float32: 2e-6, np.float64: 1e-14, ml_dtypes.bfloat16: 1e-2}
+
+
+def r(*shape, dtype=np.float32):
+    return rng.standard_normal(shape).astype(dtype)
+
+
+def wide(x):
+    return x.astype(np.float64)
+
+
+def check_close(found, expected, dtype):
+    assert found.dtype == dtype
+    assert np.abs(wide(found) - expected).max() <= EPSILON[dtype] * np.abs(expected).max()
+
+
+def with_threads(count, call):
+    before = tk.num_threads()
+    tk.set_num_threads(count)
+    try:
+        return call()
+    finally:
+        tk.set_num_threads(before)
+
+
+@pytest.mark.parametrize("dtype", EPSILON)
+@pytest.mark.parametrize("lines, depth", [(384, 256), (385, 300), (777, 513), (400, 1100)])
+def test_a_matrix_and_its_transpose(lines, depth, dtype):
+    x = r(depth, lines, dtype=dtype)
+    expected = wide(x).T @ wide(x)
+    for found in (tk.jit(lambda x: x.T @ x)(x), tk.jit(lambda x: x @ x.T)(np.ascontiguousarray(x.T))):
+        check_close(found, expected, dtype)
+        np.testing.assert_array_equal(found, found.T)
+
+
+def test_half_of_a_symmetric_product_is_computed():
+    x = r(300, 400)
+    assert "mirrored" in tk.jit(lambda x: x.T @ x).explain(x).kernels[0].loops
+    assert "mirrored" not in tk.jit(lambda x, y: x.T @ y).explain(x, x).kernels[0].loops
+    assert "mirrored" not in tk.jit(lambda x: x[1:].T @ x[:-1]).explain(x).kernels[0].loops
+    assert "mirrored" not in tk.jit(lambda x: x[:, :20].T @ x[:, :20]).explain(x).kernels[0].loops
+
+
+def test_what_follows_a_symmetric_product():
+    x, y = r(300, 400, dtype=np.float64), r(400, 30, dtype=np.float64)
+
+    def follow(x, y):
+        gram = x.T @ x
+        return gram / 300 + 1, gram @ y, gram[:7, 3:], np.exp(gram.sum(axis=1) / 1000)
+
+    for found, expected in zip(tk.jit(follow)(x, y), follow(x, y), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-11)
+
+
+def test_symmetric_products_do_not_depend_on_threads():
+    x = r(511, 601)
+    one, three = (with_threads(count, lambda: tk.jit(lambda x: x.T @ x)(x)) for count in (1, 3))
+    np.testing.assert_array_equal(one, three)
+
+
+@pytest.mark.parametrize("dtype, depth", [(np.float64, 16391), (np.float32, 32768)])
+def test_deep_products_in_parts(dtype, depth):
+    x, y = r(depth, 400, dtype=dtype), r(depth, 300, dtype=dtype)
+    f = tk.jit(lambda x, y: x.T @ y)
+    check_close(f(x, y), wide(x).T @ wide(y), dtype)
+    halved = tk.jit(lambda x: x.T @ x)(x)
+    check_close(halved, wide(x).T @ wide(x), dtype)
+    np.testing.assert_array_equal(halved, halved.T)
+    np.testing.assert_array_equal(f(x, y), with_threads(1, lambda: f(x, y)))
+
+
+@pytest.mark.parametrize("dtype", EPSILON)
+@pytest.mark.parametrize("depth, columns", [(64, 1000), (77, 530), (1000, 65), (1537, 2305), (3000, 768)])
+def test_a_row_times_constants(depth, columns, dtype):
+    x, w = r(1, depth, dtype=dtype), r(depth, columns, dtype=dtype)
+    expected = wide(x) @ wide(w)
+    constant = tk.constant(w)
+    check_close(tk.jit(lambda x: x @ constant)(x), expected, dtype)
+    check_close(tk.jit(lambda x: x[0] @ constant)(x), expected[0], dtype)
+    turned = tk.constant(np.ascontiguousarray(w.T))
+    check_close(tk.jit(lambda x: turned @ x[0])(x), expected[0], dtype)
+    check_close(tk.jit(lambda x, w: np.maximum(x @ w + 1, 0))(x, w), np.maximum(expected + 1, 0), dtype)
+
+
+def test_constants_are_packed_for_a_row():
+    w = tk.constant(r(768, 500))
+    loops = tk.jit(lambda x: x @ w).explain(r(1, 768)).kernels[0].loops
+    assert "first operand read in its rows, second packed when compiled" in loops
+    assert "read in place" in tk.jit(lambda x, w: x @ w).explain(r(1, 768), r(768, 500)).kernels[0].loops
+
+
+def test_rows_and_columns_of_a_large_matrix():
+    a, x = r(2047, 3001), r(3001)
+    check_close(tk.jit(lambda a, x: a @ x)(a, x), wide(a) @ wide(x), np.float32)
+    check_close(tk.jit(lambda x, a: x @ a)(x[:2047], a), wide(x[:2047]) @ wide(a), np.float32)
+    check_close(tk.jit(lambda x, a: x @ a)(x[::-1][:2047], a), wide(x[::-1][:2047]) @ wide(a), np.float32)
+
+
+@pytest.mark.parametrize("shape", [(3000, 500), (65536, 24), (9, 200000)])
+def test_large_columns_are_swept_again(shape):
+    x = r(*shape, dtype=np.float64)
+    f = tk.jit(lambda x: (x - x.mean(axis=0)) / (x.std(axis=0) + 1))
+    np.testing.assert_allclose(f(x), (x - x.mean(axis=0)) / (x.std(axis=0) + 1), rtol=1e-9, atol=1e-11)
+    if shape[0] > 1000 and shape[1] > 16:
+        assert len(f.explain(x).kernels) > 1
