@@ -23,11 +23,15 @@ namespace {
 
 constexpr int64_t kCacheLine = 64;
 
-/// Panels that are walked over a part of k at a time begin where these parts do not all fall into the same
-/// sets of a cache: at odd multiples of this.
+/// Large panels, which are walked over a part of k at a time, begin where these parts do not all fall into
+/// the same sets of a cache: at odd multiples of kStagger.
+constexpr int64_t kLargePanel = 64 << 10;
 constexpr int64_t kStagger = 8 << 10;
 
-int64_t staggered(int64_t bytes) { return (round_up(bytes, kStagger) / kStagger | 1) * kStagger; }
+int64_t panel_size(int64_t bytes) {
+  return bytes < kLargePanel ? round_up(bytes, kCacheLine)
+                             : (round_up(bytes, kStagger) / kStagger | 1) * kStagger;
+}
 
 /// At least one panel of that many lines.
 int64_t whole_panels(int64_t lines, int64_t panel) { return std::max(panel, lines / panel * panel); }
@@ -182,7 +186,7 @@ class PackedMethod final : public ProductMethod {
 
   PanelLayout layout(int lines) const {
     const int64_t bytes = lines * k_ * kernels_.element_bytes + (lines == kernels_.rows ? kernels_.slack : 0);
-    return {lines, kernels_.element_bytes, k_ > k_block_ ? staggered(bytes) : round_up(bytes, kCacheLine)};
+    return {lines, kernels_.element_bytes, panel_size(bytes)};
   }
 
   void pack(const ProductOperand& operand, const PanelLayout& layout, int64_t first, int64_t last,
