@@ -106,7 +106,13 @@ Accumulators::State Accumulators::current(AccumulatorId id) {
 
 void Accumulators::declare(AccumulatorId id) {
   if (of(id).cascade) {
-    f_.b.CreateStore(f_.b.getInt64(0), place(of(id), slots(id).parts));
+    Value* parts = f_.b.getInt64(0);
+    if (of(id).parts_before) {
+      parts = emit_uniform_index(f_, *of(id).parts_before);
+      const State nothing = neutral(of(id));
+      for (uint64_t i = 0; i < levels_of(of(id)); ++i) set_level(id, f_.b.getInt64(i), nothing);
+    }
+    f_.b.CreateStore(parts, place(of(id), slots(id).parts));
   } else {
     set(id, neutral(of(id)));
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "codegen/codegen.h"
+#include "fusion/hidden.h"
 #include "fusion/product.h"
 #include "library/product.h"
 
@@ -72,6 +73,8 @@ struct BlockStep {
   /// those of a block, are computed up to the diagonal; what lies left of their own square is mirrored.
   int64_t mirrored_rows = 0;
   std::vector<BlockStage> stages;
+  /// The columns of the stage before the last that are needed; null: all.
+  std::shared_ptr<const VisibleColumns> visible;
 };
 
 /// What a running step needs of its program.

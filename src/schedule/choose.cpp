@@ -67,7 +67,7 @@ class Chooser {
     return finish();
   }
 
-  BlockKernel run_for_blocks(int64_t block_columns) {
+  BlockKernel run_for_blocks(int64_t block_columns, bool part_of_columns) {
     LowerOptions options;
     options.keep_bytes = cpu_.l2_bytes / 2;
     result_.loops = lower(fused_, layouts_, options);
@@ -96,6 +96,7 @@ class Chooser {
       decide(Vectorise{var, lanes});
       if (!swept_.empty()) widen_searches(var, lanes);
     }
+    if (part_of_columns) limit();
     cascade();
     decide(Parallelise{.enough_tasks = INT64_MAX});
     stream();
@@ -446,6 +447,19 @@ class Chooser {
 
   bool vector_is_swept() const { return vector_axis_ && domain_.swept[*vector_axis_]; }
 
+  /// Whole rounds of the vector loops where all of the axis is whole rounds too.
+  void limit() {
+    if (swept_.size() != 1 || !vector_is_swept()) throw InternalError("a part of what is not swept");
+    int64_t rounds = 1;
+    for (const Nest& nest : result_.loops.nests) {
+      for_each_loop(nest.root, [&](const Loop& loop) {
+        if (loop.var == swept_[0]) rounds = std::max<int64_t>(rounds, loop.lanes);
+      });
+    }
+    const int64_t first_unit = std::max(kSumBlock * vector_step_, rounds);
+    decide(Limit{swept_[0], first_unit, extent(swept_[0]) % rounds == 0 ? rounds : 1});
+  }
+
   void cascade() {
     if (swept_.empty()) return;
     const LoopVar inner = swept_.back();
@@ -510,8 +524,9 @@ ScheduledKernel schedule_kernel(const FusedKernel& kernel, const std::vector<Lay
 }
 
 BlockKernel schedule_block_kernel(const FusedKernel& kernel, const std::vector<Layout>& layouts,
-                                  const Cpu& cpu, int64_t block_columns, bool own_outputs) {
-  return Chooser(kernel, layouts, cpu, own_outputs).run_for_blocks(block_columns);
+                                  const Cpu& cpu, int64_t block_columns, bool own_outputs,
+                                  bool part_of_columns) {
+  return Chooser(kernel, layouts, cpu, own_outputs).run_for_blocks(block_columns, part_of_columns);
 }
 
 }  // namespace tokamak
