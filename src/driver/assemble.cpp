@@ -236,6 +236,7 @@ class Assembly {
     to.buffers.resize(from.loops->buffers.size(), {Place::Kind::arena, 0});
     if (!is_last) {
       to.result_dtype = from.result.dtype;
+      to.over_sums = from.over_sums;
       to.result_row_bytes = from.result.bytes() / (product.batch * product.rows);
     }
     return to;
@@ -248,10 +249,9 @@ class Assembly {
     if (stages < 2 || !product.stages[stages - 2].masked) return nullptr;
     const std::optional<HiddenScores> hidden = find_hidden_scores(kernel);
     if (!hidden) return nullptr;
-    const std::optional<VisibleColumns> visible =
-        find_visible_columns(*kernel.feeder, *hidden, [&](size_t input) {
-          return graph_.constant_value(kernel.feeder->inputs[input]);
-        });
+    const std::optional<VisibleColumns> visible = find_visible_columns(
+        *kernel.feeder, *hidden,
+        [&](size_t input) { return graph_.constant_value(kernel.feeder->inputs[input]); });
     return visible ? std::make_shared<const VisibleColumns>(*visible) : nullptr;
   }
 

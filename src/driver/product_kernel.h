@@ -44,7 +44,8 @@ struct CompiledStage {
   TensorType result;             ///< of a feeder
   /// A mask may hide columns at either end of all rows of a block: the code sweeps the part it is told to.
   bool masked = false;
-  bool bounded = false;  ///< what is hidden depends on the magnitudes of both operands
+  bool over_sums = false;  ///< the rows it makes may lie where the sums do
+  bool bounded = false;    ///< what is hidden depends on the magnitudes of both operands
 };
 
 struct CompiledProduct {

@@ -84,9 +84,9 @@ class Search {
       if (node.op == Op::reduce_sum && kind(node.inputs[0]) == Kind::zero) return Kind::row;
       return std::nullopt;
     }
-    const bool is_row =
-        std::all_of(node.inputs.begin(), node.inputs.end(),
-                    [&](Value input) { return kind(input) == Kind::row || kind(input) == Kind::free; });
+    const bool is_row = std::all_of(node.inputs.begin(), node.inputs.end(), [&](Value input) {
+      return kind(input) == Kind::row || kind(input) == Kind::free;
+    });
     if (family_of(node.op) == OpFamily::View) {
       if (!keeps_order(body_, node) && !(is_row && node.op == Op::broadcast)) return std::nullopt;
       return kind(node.inputs[0]);
@@ -258,14 +258,14 @@ class RowsOfMask {
       visible.rows.push_back(range);
     }
     if (!hides || largest_score_ <= 0) return std::nullopt;
-    if (hidden_.factor)
-      visible.largest_product = largest_score_ / std::max(*hidden_.factor, 1.0);
+    if (hidden_.factor) visible.largest_product = largest_score_ / std::max(*hidden_.factor, 1.0);
     return visible;
   }
 
  private:
   VisibleRange seen_through(const HiddenScores::Mask& mask, int64_t row) {
-    if (mask.kind == HiddenScores::Mask::Kind::added) return seen_through_added(mask.value, axes_of(mask.value), row);
+    if (mask.kind == HiddenScores::Mask::Kind::added)
+      return seen_through_added(mask.value, axes_of(mask.value), row);
     const bool truth = mask.kind == HiddenScores::Mask::Kind::shows;
     const Columns columns = columns_where(mask.value, axes_of(mask.value), truth, row);
     if (std::isinf(mask.fill)) return {columns.first, columns.end};
@@ -281,7 +281,9 @@ class RowsOfMask {
   }
 
   Axes axes_of(Value mask) const { return last_axes(axes_, body_.type_of(mask).shape.size()); }
-  static Axes last_axes(const Axes& axes, size_t rank) { return Axes(axes.end() - static_cast<int64_t>(rank), axes.end()); }
+  static Axes last_axes(const Axes& axes, size_t rank) {
+    return Axes(axes.end() - static_cast<int64_t>(rank), axes.end());
+  }
 
   /// The axes of the operand of a node, whose own are `axes`; nothing where they are mixed.
   std::optional<Axes> axes_of_operand(const Node& node, const Axes& axes, size_t operand) const {
@@ -312,8 +314,7 @@ class RowsOfMask {
   Columns columns_where(Value value, const Axes& axes, bool truth, int64_t row) const {
     const Node& node = body_[value];
     if (const Tensor* tensor = known(value)) {
-      return scan(*tensor, axes, row,
-                  [&](int64_t i) { return (element_as_int(*tensor, i) != 0) == truth; });
+      return scan(*tensor, axes, row, [&](int64_t i) { return (element_as_int(*tensor, i) != 0) == truth; });
     }
     if (node.op == Op::bit_not) return columns_where(node.inputs[0], axes, !truth, row);
     if (node.op == Op::reshape || node.op == Op::broadcast) {
@@ -339,8 +340,8 @@ class RowsOfMask {
     if (a.end <= a.first) return b;
     if (b.end <= b.first) return a;
     const bool touch = a.first <= b.end && b.first <= a.end;
-    return {std::min(a.first, b.first), std::max(a.end, b.end),
-            a.is_all_of_them && b.is_all_of_them && touch, a.is_never_empty || b.is_never_empty};
+    return {std::min(a.first, b.first), std::max(a.end, b.end), a.is_all_of_them && b.is_all_of_them && touch,
+            a.is_never_empty || b.is_never_empty};
   }
 
   Columns compared(const Node& node, const Axes& axes, bool truth, int64_t row) const {

@@ -60,7 +60,7 @@ struct Accumulator {
   int64_t parts = INT64_MAX;                     ///< cascade: no more are merged
   /// cascade: as if so many parts of neutral elements had been merged before.
   std::optional<Index> parts_before = std::nullopt;
-  std::optional<LoopVar> each = std::nullopt;    ///< one for every value of this vector loop's: in memory
+  std::optional<LoopVar> each = std::nullopt;  ///< one for every value of this vector loop's: in memory
 };
 
 // Statements

@@ -157,7 +157,8 @@ class BlockRun {
         running.strides.insert(running.strides.end(), strides, strides + memory_.rank_of(input));
       }
     }
-    if (!is_last) at.result = scratch_.take(slice_rows_ * stage.result_row_bytes);
+    const bool over_sums = stage.over_sums && at.sums_row_bytes == stage.result_row_bytes;
+    if (!is_last) at.result = over_sums ? at.sums : scratch_.take(slice_rows_ * stage.result_row_bytes);
     scratch_.stages.push_back(at);
     stages_.push_back(std::move(running));
   }
@@ -473,7 +474,7 @@ void pack_operand(const ProductMethod& method, const BlockOperand& operand, bool
   RunningOperand running(operand, array, operand.strides.data());
   running.packed = aligned(packed);
   PackingAhead packing;
-  packing.add(method, is_lhs, running);
+  packing.add(method, is_lhs, running, nullptr);
   packing.run();
 }
 

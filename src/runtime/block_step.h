@@ -58,6 +58,7 @@ struct BlockStage {
   Place result;                  ///< of the sums when there is no kernel
   int64_t result_row_bytes = 0;  ///< a block given to the next stage: the bytes of its rows
   DType result_dtype = DType::f32;
+  bool over_sums = false;  ///< ... where the sums are, if their rows are as long
 };
 
 struct BlockStep {

@@ -148,6 +148,17 @@ void apply_one(LoopKernel& kernel, const Widen& decision) {
   }
 }
 
+void apply_one(LoopKernel& kernel, const Jam& decision) {
+  int sweep = 0;
+  for (Nest& nest : kernel.nests) {
+    NestVisitor visitor;
+    visitor.enter = [&](Loop& loop) {
+      if (loop.var == decision.var && sweep++ == decision.sweep) loop.lanes = decision.lanes;
+    };
+    walk(nest.root, visitor);
+  }
+}
+
 void apply_one(LoopKernel& kernel, const Limit& decision) {
   const int64_t extent = kernel.extents[static_cast<size_t>(decision.var)];
   const LoopVar first = add_variable(kernel, "first", extent / decision.first_unit + 1);
@@ -314,6 +325,10 @@ std::string to_string(const Decision& decision, const LoopKernel& kernel) {
     }
     std::string operator()(const Widen& d) const {
       return "search with " + std::to_string(d.lanes) + " lanes in sweep " + std::to_string(d.sweep) +
+             " over " + name(d.var);
+    }
+    std::string operator()(const Jam& d) const {
+      return "compute " + std::to_string(d.lanes) + " at once in sweep " + std::to_string(d.sweep) +
              " over " + name(d.var);
     }
     std::string operator()(const Limit& d) const {

@@ -94,7 +94,10 @@ class Chooser {
         vector_step_ = lanes;
       }
       decide(Vectorise{var, lanes});
-      if (!swept_.empty()) widen_searches(var, lanes);
+      if (!swept_.empty()) {
+        widen_searches(var, lanes);
+        jam_sums(var, lanes);
+      }
     }
     if (part_of_columns) limit();
     cascade();
@@ -385,6 +388,35 @@ class Chooser {
       searches = true;
     }
     return searches ? choose_lanes_for(loop.extent, sizes_in_lanes(loop), true) : 1;
+  }
+
+  /// Sums of what takes long to compute wait for it: two registers of them are worked on at once.
+  void jam_sums(LoopVar var, int lanes) {
+    if (extent(var) % (2 * lanes) != 0 || lanes < full_lanes()) return;
+    std::vector<Decision> decisions;
+    int sweep = 0;
+    for (const Nest& nest : result_.loops.nests) {
+      for_each_loop(nest.root, [&](const Loop& loop) {
+        if (loop.var != var) return;
+        if (sums_long_chains(loop)) decisions.push_back(Jam{var, sweep, 2 * lanes});
+        ++sweep;
+      });
+    }
+    for (const Decision& decision : decisions) decide(decision);
+  }
+
+  bool sums_long_chains(const Loop& loop) const {
+    constexpr double kLongChain = 16;
+    bool sums = false;
+    for (const Stmt& stmt : loop.body) {
+      if (as_loop(stmt) != nullptr) return false;
+      const auto* step = std::get_if<Accumulate>(&stmt);
+      if (step == nullptr) continue;
+      const Accumulator& accumulator = result_.loops[step->accumulator];
+      if (accumulator.op != Op::reduce_sum || !is_float(accumulator.dtype)) return false;
+      sums = true;
+    }
+    return sums && sizes_of(result_.loops, loop).cost > kLongChain;
   }
 
   int sweep_count() const {

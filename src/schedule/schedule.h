@@ -41,6 +41,13 @@ struct Widen {
   int sweep;
   int lanes;
 };
+/// The n-th loop over `var` runs more iterations at once than its sums have lanes: they add them in turn, as
+/// before, while what is added is computed side by side.
+struct Jam {
+  LoopVar var;
+  int sweep;
+  int lanes;
+};
 /// The sweeps over `var` go through a part of it only (LoopKernel::range). Sums of blocks of `first_unit` are
 /// joined as if all were there.
 struct Limit {
@@ -106,7 +113,7 @@ struct Turn {
   BufferId turned;
 };
 
-using Decision = std::variant<Collapse, Split, Tile, Vectorise, Widen, Limit, Cascade, SplitSweep, Separate,
+using Decision = std::variant<Collapse, Split, Tile, Vectorise, Widen, Jam, Limit, Cascade, SplitSweep, Separate,
                               Parallelise, Stream, FetchAhead, Sink, Stage, Turn>;
 using Schedule = std::vector<Decision>;
 
@@ -129,8 +136,8 @@ struct BlockKernel {
   int64_t columns_per_task;  ///< the last part of a row may have fewer
 };
 /// `block_columns`: how many columns a part has at most; a kernel that reduces them, or whose columns do not
-/// lie in one run, may not cut them so. `part_of_columns`: the one axis of columns is swept, and it is said at
-/// run time which part of it.
+/// lie in one run, may not cut them so. `part_of_columns`: the one axis of columns is swept, and it is said
+/// at run time which part of it.
 BlockKernel schedule_block_kernel(const FusedKernel& kernel, const std::vector<Layout>& layouts,
                                   const Cpu& cpu, int64_t block_columns, bool own_outputs = true,
                                   bool part_of_columns = false);
