@@ -98,7 +98,11 @@ class Search {
 
   Kind kind_of_elements(const Node& node) const {
     const Kind first = kind(node.inputs[0]);
-    if (node.op == Op::convert && is_float(node.type.dtype)) return first;
+    if (node.op == Op::convert && is_float(node.type.dtype)) {
+      // What is far enough below zero for one precision is not for a wider one.
+      const bool widens = size_of(node.type.dtype) > size_of(body_.type_of(node.inputs[0]).dtype);
+      return first == Kind::shifted && widens ? Kind::any : first;
+    }
     if (node.op == Op::exp && first == Kind::shifted) return Kind::zero;
     if (node.op == Op::sub && scores_ == node.inputs[0] &&
         row_source(body_, node.inputs[1]) == greatest_of_scores())
@@ -229,6 +233,17 @@ struct Linear {
   int64_t constant = 0;
 };
 
+/// Calls `body` with what gives an element as a number, without asking for the dtype each time where masks
+/// are of it.
+template <class Body>
+auto with_elements(const Tensor& tensor, Body body) {
+  if (tensor.type().dtype == DType::boolean)
+    return body([data = tensor.as<uint8_t>().data()](int64_t i) { return static_cast<double>(data[i]); });
+  if (tensor.type().dtype == DType::f32)
+    return body([data = tensor.as<float>().data()](int64_t i) { return static_cast<double>(data[i]); });
+  return body([&tensor](int64_t i) { return element_as_double(tensor, i); });
+}
+
 class RowsOfMask {
  public:
   RowsOfMask(const FusedKernel& feeder, const HiddenScores& hidden,
@@ -314,7 +329,9 @@ class RowsOfMask {
   Columns columns_where(Value value, const Axes& axes, bool truth, int64_t row) const {
     const Node& node = body_[value];
     if (const Tensor* tensor = known(value)) {
-      return scan(*tensor, axes, row, [&](int64_t i) { return (element_as_int(*tensor, i) != 0) == truth; });
+      return with_elements(*tensor, [&](auto element) {
+        return scan(*tensor, axes, row, [&](int64_t i) { return (element(i) != 0) == truth; });
+      });
     }
     if (node.op == Op::bit_not) return columns_where(node.inputs[0], axes, !truth, row);
     if (node.op == Op::reshape || node.op == Op::broadcast) {
@@ -481,22 +498,23 @@ class RowsOfMask {
   }
 
   VisibleRange seen_through_numbers(const Tensor& tensor, const Axes& axes, int64_t row) {
-    auto at = [&](int64_t i) { return element_as_double(tensor, i); };
-    const Columns columns = scan(tensor, axes, row, [&](int64_t i) { return !(at(i) <= kFarBelow); });
-    if (columns.first == 0 && columns.end == columns_) return {0, columns_};
-    double hidden = -std::numeric_limits<double>::infinity();  // the largest
-    double shown = std::numeric_limits<double>::infinity();    // the least of the largest of each line
-    for_each_line(tensor, axes, row, [&](int64_t start, int64_t step) {
-      double largest = -std::numeric_limits<double>::infinity();
-      for (int64_t column = 0; column < columns_; ++column) {
-        const double element = at(start + step * column);
-        if (element <= kFarBelow) hidden = std::max(hidden, element);
-        largest = std::max(largest, element);
-      }
-      shown = std::min(shown, largest);
+    return with_elements(tensor, [&](auto at) -> VisibleRange {
+      const Columns columns = scan(tensor, axes, row, [&](int64_t i) { return !(at(i) <= kFarBelow); });
+      if (columns.first == 0 && columns.end == columns_) return {0, columns_};
+      double hidden = -std::numeric_limits<double>::infinity();  // the largest
+      double shown = std::numeric_limits<double>::infinity();    // the least of the largest of each line
+      for_each_line(tensor, axes, row, [&](int64_t start, int64_t step) {
+        double largest = -std::numeric_limits<double>::infinity();
+        for (int64_t column = 0; column < columns_; ++column) {
+          const double element = at(start + step * column);
+          if (element <= kFarBelow) hidden = std::max(hidden, element);
+          largest = std::max(largest, element);
+        }
+        shown = std::min(shown, largest);
+      });
+      if (std::isinf(hidden)) return {columns.first, columns.end};
+      return with_finite_fill(columns, hidden, shown);
     });
-    if (std::isinf(hidden)) return {columns.first, columns.end};
-    return with_finite_fill(columns, hidden, shown);
   }
 
   const Graph& body_;

@@ -307,6 +307,7 @@ class BlockRun {
         operand.contracted = {{depth, static_cast<int64_t>(size_of(before.result_dtype))}};
       }
       std::byte* sums = scratch_ + at.sums;
+      if (run_.is_masked(i)) sums += part.column * stage.element_bytes;  // each column in its place
       int64_t row_bytes = at.sums_row_bytes;
       if (stage.code == nullptr) {
         row_bytes = stage.columns * stage.element_bytes;

@@ -113,8 +113,8 @@ struct Turn {
   BufferId turned;
 };
 
-using Decision = std::variant<Collapse, Split, Tile, Vectorise, Widen, Jam, Limit, Cascade, SplitSweep, Separate,
-                              Parallelise, Stream, FetchAhead, Sink, Stage, Turn>;
+using Decision = std::variant<Collapse, Split, Tile, Vectorise, Widen, Jam, Limit, Cascade, SplitSweep,
+                              Separate, Parallelise, Stream, FetchAhead, Sink, Stage, Turn>;
 using Schedule = std::vector<Decision>;
 
 /// A kernel's loops with the decisions that made them what they are.

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import tokamak as tk
 
-N = 300
+N = 320
 ROWS, COLUMNS = np.arange(N)[:, None], np.arange(N)[None, :]
 CAUSAL = np.tril(np.ones((N, N), bool))
 INF = np.float32(np.inf)
@@ -54,6 +54,12 @@ def in_function(q, k, v):
 def added_in_function(q, k, v):
     s = scores_of(q, k)
     return attend(s + np.triu(np.full(s.shape[-2:], -INF, np.float32), 1), v)
+
+
+def window(q, k, v):
+    s = scores_of(q, k)
+    rows, columns = np.arange(s.shape[-2])[:, None], np.arange(s.shape[-1])[None, :]
+    return attend(np.where((columns <= rows) & (columns > rows - 50), s, -INF), v)
 
 
 def with_tk(q, k, v):
@@ -157,7 +163,8 @@ def all_cases():
     for dtype in (np.float64, np.float16, ml_dtypes.bfloat16):
         cases[f"with_tk-{np.dtype(dtype).name}"] = (with_tk, inputs(dtype=dtype))
         cases[f"with_tk-{np.dtype(dtype).name}-v_inf"] = (with_tk, inputs("v_inf", dtype=dtype))
-    for length in (1, 5, 63, 64, 65, 129, 511, 700):
+    for length in (1, 5, 63, 64, 65, 129, 511, 512, 700):
+        cases[f"window-{length}"] = (window, inputs(shape=(2, length, 24)))
         cases[f"with_tk-{length}"] = (with_tk, inputs(shape=(2, length, 24)))
         cases[f"in_function-{length}"] = (in_function, inputs(shape=(length, 24)))
     return cases
@@ -202,7 +209,8 @@ def test_values(mask, fill):
 
 
 @pytest.mark.parametrize(
-    "function", [in_function, added_in_function, sums_too, smallest_too, weights_too, scaled_queries, with_bias]
+    "function",
+    [in_function, added_in_function, window, sums_too, smallest_too, weights_too, scaled_queries, with_bias],
 )
 def test_functions(function):
     want = warn_not(function, *(x.astype(np.float64) for x in inputs()))
