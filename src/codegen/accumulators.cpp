@@ -106,7 +106,13 @@ Accumulators::State Accumulators::current(AccumulatorId id) {
 
 void Accumulators::declare(AccumulatorId id) {
   if (of(id).cascade) {
-    f_.b.CreateStore(f_.b.getInt64(0), place(of(id), slots(id).parts));
+    Value* parts = f_.b.getInt64(0);
+    if (of(id).parts_before) {
+      parts = emit_uniform_index(f_, *of(id).parts_before);
+      const State nothing = neutral(of(id));
+      for (uint64_t i = 0; i < levels_of(of(id)); ++i) set_level(id, f_.b.getInt64(i), nothing);
+    }
+    f_.b.CreateStore(parts, place(of(id), slots(id).parts));
   } else {
     set(id, neutral(of(id)));
   }
@@ -122,8 +128,13 @@ Value* Accumulators::accumulate(const Accumulate& step) {
   const Accumulator& accumulator = of(step.accumulator);
   const unsigned lanes = lanes_in(accumulator);
   Value* value = f_.value(step.value);
-  if (accumulator.cascade || lanes_of(value) > lanes)
+  const bool in_turn = lanes_of(value) > lanes;
+  if (accumulator.cascade || (in_turn && (f_.lanes.active_count != nullptr || step.running || step.position)))
     throw InternalError("a value cannot be accumulated into this accumulator");
+  if (in_turn) {
+    accumulate_in_turn(step.accumulator, value);
+    return nullptr;
+  }
   value = f_.lanes.spread(value, lanes);
   State old = current(step.accumulator);
   State next;
@@ -141,6 +152,16 @@ Value* Accumulators::accumulate(const Accumulate& step) {
   }
   set(step.accumulator, next);
   return step.running ? rounded(accumulator, next.value) : nullptr;
+}
+
+/// As many lanes at a time as the accumulator has.
+void Accumulators::accumulate_in_turn(AccumulatorId id, Value* value) {
+  const unsigned lanes = lanes_in(of(id));
+  for (unsigned begin = 0; begin < lanes_of(value); begin += lanes) {
+    llvm::SmallVector<int, 32> order;
+    for (unsigned i = 0; i < lanes; ++i) order.push_back(static_cast<int>(begin + i));
+    set(id, combined(of(id), current(id), {f_.b.CreateShuffleVector(value, order), nullptr}));
+  }
 }
 
 /// For arg*: the better value, the smaller position among equals.

@@ -17,6 +17,8 @@ struct KernelFrame {
   void* const* buffers;
   const int64_t* strides;  ///< bytes; by Buffer::first_stride_slot + axis
   int32_t* failed_check;   ///< set to 1 + check when a CheckRange fails; 0 before
+  int64_t first = 0;       ///< see LoopKernel::range
+  int64_t end = 0;
 };
 
 /// Runs tasks [begin, end) of one nest. `scratch` has LoopKernel::scratch_bytes, 64-byte aligned, and is the

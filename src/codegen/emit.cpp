@@ -56,6 +56,7 @@ class NestEmitter {
   void on(const std::shared_ptr<Branch>& branch);
   void on(const std::shared_ptr<Loop>& loop);
 
+  void open_range(llvm::BasicBlock* entry);
   Value* rounds(const Loop& loop);
   llvm::BasicBlock* open(const Loop& loop, Value* count, unsigned lanes);
   template <class Prepare>
@@ -314,6 +315,17 @@ double NestEmitter::size_of_body(const std::vector<Stmt>& statements) const {
   return size;
 }
 
+/// The ends of the swept range are as variables of loops around everything.
+void NestEmitter::open_range(llvm::BasicBlock* entry) {
+  if (!kernel_.range) return;
+  auto field = [&](size_t offset, const char* name) {
+    Value* address = f_.b.CreateConstGEP1_64(f_.b.getInt8Ty(), f_.function->getArg(0), offset);
+    return f_.b.CreateLoad(f_.b.getInt64Ty(), address, name);
+  };
+  f_.loops.push_back({kernel_.range->first, 1, entry, field(offsetof(KernelFrame, first), "first"), {}});
+  f_.loops.push_back({kernel_.range->end, 1, entry, field(offsetof(KernelFrame, end), "end"), {}});
+}
+
 void NestEmitter::emit(const Loop& root) {
   Builder& b = f_.b;
   Value* begin = f_.function->getArg(1);
@@ -322,12 +334,13 @@ void NestEmitter::emit(const Loop& root) {
   llvm::BasicBlock* head = f_.new_block("tasks");
   llvm::BasicBlock* exit = f_.new_block("end");
   b.SetInsertPoint(entry);
+  open_range(entry);
   if (root.bound)
     end = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, emit_uniform_index(f_, *root.bound));
   b.CreateCondBr(b.CreateICmpSLT(begin, end), head, exit);
   f_.loops.push_back({root.var, 1, entry, nullptr, {}});
   repeat(root, head, begin, end, exit, [](Value*) {});
-  f_.loops.pop_back();
+  f_.loops.clear();
   if (f_.fence) b.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {});
   b.CreateRetVoid();
   llvm::DominatorTree dominators(*f_.function);

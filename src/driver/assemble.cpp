@@ -5,6 +5,7 @@
 
 #include "driver/in_place.h"
 #include "fusion/fuse.h"
+#include "fusion/hidden.h"
 #include "fusion/product.h"
 #include "ops/record.h"
 
@@ -235,9 +236,23 @@ class Assembly {
     to.buffers.resize(from.loops->buffers.size(), {Place::Kind::arena, 0});
     if (!is_last) {
       to.result_dtype = from.result.dtype;
+      to.over_sums = from.over_sums;
       to.result_row_bytes = from.result.bytes() / (product.batch * product.rows);
     }
     return to;
+  }
+
+  /// What a mask leaves of the scores that the stage before the last makes; null where that is all.
+  std::shared_ptr<const VisibleColumns> visible_columns(const FusedKernel& kernel,
+                                                        const CompiledProduct& product) const {
+    const size_t stages = product.stages.size();
+    if (stages < 2 || !product.stages[stages - 2].masked) return nullptr;
+    const std::optional<HiddenScores> hidden = find_hidden_scores(kernel);
+    if (!hidden) return nullptr;
+    const std::optional<VisibleColumns> visible = find_visible_columns(
+        *kernel.feeder, *hidden,
+        [&](size_t input) { return graph_.constant_value(kernel.feeder->inputs[input]); });
+    return visible ? std::make_shared<const VisibleColumns>(*visible) : nullptr;
   }
 
   /// Which input of the program the value is, when its strides are known at run time only.
@@ -264,6 +279,7 @@ class Assembly {
     block->part_depth = product.part_depth;
     for (size_t stage = 0; stage < product.stages.size(); ++stage)
       block->stages.push_back(block_stage(number, stage, plan));
+    block->visible = visible_columns(kernel, product);
     Program::Step step;
     step.code = std::shared_ptr<const NativeKernel>(compiled_[number], compiled_[number]->code.get());
     step.kernel = compiled_[number]->loops;

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <numeric>
 
+#include "fusion/hidden.h"
+#include "loops/walk.h"
 #include "runtime/thread_pool.h"
 #include "schedule/schedule.h"
+#include "support/parts.h"
 #include "support/rounding.h"
 #include "support/verification.h"
 
@@ -56,6 +59,30 @@ bool lies_in_rows(const CompiledOperand& operand, DType computed_in, const Tenso
   return true;
 }
 
+/// Whether the loops of a row load each element of the product before they store one of `output` in the same
+/// column. `stored`: whether they have stored any.
+bool loads_before_it_stores(const std::vector<Stmt>& body, BufferId output, bool& stored) {
+  constexpr BufferId kProduct{0};
+  auto is_store = [&](const Stmt& stmt) {
+    const auto* store = std::get_if<Store>(&stmt);
+    return store != nullptr && store->buffer == output;
+  };
+  const auto own = std::find_if(body.begin(), body.end(), is_store);
+  for (const Stmt& stmt : body) {
+    if (as_branch(stmt) != nullptr) return false;
+    if (const Loop* loop = as_loop(stmt)) {
+      if (!loads_before_it_stores(loop->body, output, stored)) return false;
+      continue;
+    }
+    const auto* load = std::get_if<Load>(&stmt);
+    const bool loads = load != nullptr && load->buffer == kProduct;
+    if ((loads || is_store(stmt)) && stored) return false;
+    if (loads && own != body.end() && load->index.back() != std::get<Store>(*own).index.back()) return false;
+    if (is_store(stmt)) stored = true;
+  }
+  return true;
+}
+
 class Compilation {
  public:
   Compilation(const FusedKernel& kernel, const std::vector<std::vector<Layout>>& layouts, bool fast_math,
@@ -71,10 +98,9 @@ class Compilation {
     result_.batch = shape_.batch;
     result_.rows = shape_.rows;
     const std::vector<const FusedKernel*> stages = stages_of(kernel_);
-    for (size_t i = 0; i + 1 < stages.size(); ++i)
-      add_feeder(*stages[i], layouts_[i],
-                 stages[i + 1]->body.type_of(stages[i + 1]->body.parameters()[stages[i + 1]->fed]));
     CompiledStage stage = product_stage(kernel_, layouts_.back());
+    for (size_t i = 0; i + 1 < stages.size(); ++i)
+      add_feeder(*stages[i], layouts_[i], *stages[i + 1], i + 2 == stages.size() ? &stage : nullptr);
     choose_blocks(stage);
     const Epilogue epilogue = epilogue_of(kernel_);
     if (!epilogue.nothing_to_do) add_code(stage, epilogue, layouts_.back(), true);
@@ -89,12 +115,21 @@ class Compilation {
   }
 
  private:
-  /// `type` is that of the rows it makes.
-  void add_feeder(const FusedKernel& feeder, const std::vector<Layout>& layouts, const TensorType& type) {
+  /// `next` is what it makes rows for, which is `last` if that is not null.
+  void add_feeder(const FusedKernel& feeder, const std::vector<Layout>& layouts, const FusedKernel& next,
+                  const CompiledStage* last) {
+    const TensorType& type = next.body.type_of(next.body.parameters()[next.fed]);
     CompiledStage stage;
     if (feeder.product) {
       stage = product_stage(feeder, layouts);
+      if (last != nullptr) find_mask(stage, *last);
       add_code(stage, epilogue_of(feeder), layouts, false);
+      const auto fed = std::find(feeder.outputs.begin(), feeder.outputs.end(), next.inputs[next.fed]);
+      const auto output =
+          static_cast<BufferId>(1 + stage.inputs.size() + static_cast<size_t>(fed - feeder.outputs.begin()));
+      bool stored = false;
+      stage.over_sums = size_of(type.dtype) == size_of(stage.sums) &&
+                        loads_before_it_stores(stage.loops->nests[0].root.body, output, stored) && stored;
     } else {
       stage.columns = type.elements() / (shape_.batch * shape_.rows);
       stage.inputs.resize(feeder.inputs.size());
@@ -103,6 +138,17 @@ class Compilation {
     }
     stage.result = type;
     result_.stages.push_back(std::move(stage));
+  }
+
+  /// Whether a mask hides columns of a stage, and its operands and those of the last let it skip them.
+  void find_mask(CompiledStage& stage, const CompiledStage& last) const {
+    if (!is_enabled(Part::skipping)) return;
+    if (!stage.method->takes_part_of_k() || !last.method->takes_part_of_k()) return;
+    if (stage.rhs.is_constant || last.rhs.is_constant || last.rhs.windows || stage.rhs.windows) return;
+    const std::optional<HiddenScores> hidden = find_hidden_scores(kernel_);
+    if (!hidden) return;
+    stage.bounded = hidden->factor.has_value();
+    stage.masked = !stage.bounded || !(stage.lhs.is_fed || stage.lhs.is_constant);
   }
 
   CompiledStage product_stage(const FusedKernel& kernel, const std::vector<Layout>& layouts) const {
@@ -173,14 +219,22 @@ class Compilation {
       if (before.method != nullptr) panel = std::lcm(panel, before.method->a_panel());
     }
     int64_t row_bytes = shape_.depth * element;
-    for (const CompiledStage& before : result_.stages)
-      row_bytes += before.columns * static_cast<int64_t>(size_of(before.result.dtype));
+    for (const CompiledStage& before : result_.stages) {
+      if (!before.over_sums) row_bytes += before.columns * static_cast<int64_t>(size_of(before.result.dtype));
+    }
     if (kernel_.domain.has_sweep) row_bytes += shape_.columns * element;
     const int64_t most = round_down(cpu_.l2_bytes / 2 / std::max<int64_t>(row_bytes, 1), panel);
     const int64_t fair =
         round_up((shape_.batch * shape_.rows + enough_blocks() - 1) / enough_blocks(), panel);
-    const int64_t rows = std::min({most, 32 * panel, std::max(fair, 4 * panel)});
+    int64_t rows = std::min({most, 32 * panel, std::max(fair, 4 * panel)});
+    if (is_masked())  // few rows have more columns in common that none of them sees
+      rows = std::min(rows, std::max(round_down(shape_.rows / 8, panel), 4 * panel));
     result_.block_rows = std::min(rows, round_up(shape_.rows, panel));
+  }
+
+  bool is_masked() const {
+    return std::any_of(result_.stages.begin(), result_.stages.end(),
+                       [](const CompiledStage& stage) { return stage.masked; });
   }
 
   /// Whether all rows of the first operand stay in the second cache.
@@ -270,6 +324,11 @@ class Compilation {
     stage.lhs.ahead = !stage.lhs.is_fed && !stage.lhs.in_rows &&
                       !is_packed_with_blocks(stage.lhs, block_columns >= stage.columns);
     stage.rhs.ahead = !is_packed_with_blocks(stage.rhs, result_.block_rows >= shape_.rows);
+    if (is_masked() && (stage.masked || &stage == &result_.stages.back())) stage.rhs.ahead = true;
+    if (stage.masked && stage.bounded) {
+      stage.lhs.in_rows = false;
+      stage.lhs.ahead = true;
+    }
   }
 
   /// Operands that are too deep for the last cache are packed and multiplied a part at a time.
@@ -302,9 +361,9 @@ class Compilation {
     std::vector<Layout> layouts{block_layout()};
     for (size_t position : epilogue.positions) layouts.push_back(all[position]);
     stage.inputs = epilogue.positions;
-    finish_code(stage,
-                schedule_block_kernel(epilogue.kernel, layouts, cpu_,
-                                      is_last ? result_.block_columns : INT64_MAX, own_outputs_ && is_last));
+    finish_code(stage, schedule_block_kernel(epilogue.kernel, layouts, cpu_,
+                                             is_last ? result_.block_columns : INT64_MAX,
+                                             own_outputs_ && is_last, stage.masked));
   }
 
   void finish_code(CompiledStage& stage, BlockKernel block) {
@@ -340,6 +399,7 @@ class Compilation {
       if (shape_.batch != 1) text += ", " + std::to_string(shape_.batch) + " times";
       text += ": " + std::string(stage.method->name()) + "; first operand " + how(stage.lhs) + ", second " +
               how(stage.rhs) + "\n";
+      if (stage.masked) text += "columns that a mask hides from all rows of a block are skipped\n";
     }
     if (&stage == &result_.stages.back()) {
       text += "blocks of " + std::to_string(std::min(result_.block_rows, shape_.rows)) + " rows by " +

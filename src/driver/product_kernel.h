@@ -42,6 +42,10 @@ struct CompiledStage {
   int64_t tasks_per_row = 1;
   int64_t columns_per_task = 1;  ///< the last task of a row may have fewer
   TensorType result;             ///< of a feeder
+  /// A mask may hide columns at either end of all rows of a block: the code sweeps the part it is told to.
+  bool masked = false;
+  bool over_sums = false;  ///< the rows it makes may lie where the sums do
+  bool bounded = false;    ///< what is hidden depends on the magnitudes of both operands
 };
 
 struct CompiledProduct {

@@ -26,8 +26,9 @@ struct MultiplyTask {
   int64_t b_panel_bytes;
   int64_t rows;
   int64_t columns;
-  int64_t k;
-  int64_t k_block;    ///< elements of k summed before they are added to C
+  int64_t first_k;  ///< steps of k before it are not summed
+  int64_t k;        ///< nor those from here on
+  int64_t k_block;  ///< elements of k summed before they are added to C
   int64_t row_block;  ///< rows and columns of C that are finished together; multiples of their panels
   int64_t column_block;
   void* c;
@@ -123,6 +124,8 @@ struct ProductKernels {
   const PackKernels* (*pack_rows)(Stored stored);
   const PackKernels* (*pack_columns)(Stored stored);
   const VectorKernels* (*vector)(Stored stored);
+  /// The largest magnitude of `count` floats, infinity if any is NaN; null for integers.
+  double (*largest)(const void* data, int64_t count);
 };
 
 /// The order of ProductType: f32, f64, i32, i64.

@@ -82,6 +82,13 @@ class PackedMethod final : public ProductMethod {
     pack(b, b_layout(), first, last, packed);
   }
 
+  double largest_of_a(const void* packed, int64_t panels) const override {
+    return largest(packed, a_layout(), panels);
+  }
+  double largest_of_b(const void* packed, int64_t panels) const override {
+    return largest(packed, b_layout(), panels);
+  }
+
   bool takes_rows() const override { return !swapped_; }
   int64_t row_stride_of(const ProductOperand& a) const override {
     if (swapped_ || a.dtype != dtype_of(type_)) return 0;
@@ -104,6 +111,14 @@ class PackedMethod final : public ProductMethod {
   void multiply_rows(const void* a, int64_t a_row_stride, const void* b, int64_t rows, int64_t columns,
                      void* c, int64_t row_stride, void* /*scratch*/) const override {
     run(task_for(a, a_row_stride, b, rows, columns, c, row_stride));
+  }
+  bool takes_part_of_k() const override { return kernels_.largest != nullptr; }
+  void multiply_part(const void* a, int64_t a_row_stride, const void* b, int64_t first_k, int64_t last_k,
+                     int64_t rows, int64_t columns, void* c, int64_t row_stride) const override {
+    MultiplyTask task = task_for(a, a_row_stride, b, rows, columns, c, row_stride);
+    task.first_k = first_k;
+    task.k = last_k;
+    run(task);
   }
 
   bool packs_on_the_way(const ProductOperand& b, int64_t rows) const override {
@@ -164,6 +179,7 @@ class PackedMethod final : public ProductMethod {
                       .b_panel_bytes = b_panel_bytes(),
                       .rows = rows,
                       .columns = columns,
+                      .first_k = 0,
                       .k = k_,
                       .k_block = k_block_,
                       .row_block = row_block_,
@@ -192,6 +208,14 @@ class PackedMethod final : public ProductMethod {
   void pack(const ProductOperand& operand, const PanelLayout& layout, int64_t first, int64_t last,
             void* packed) const {
     pack_panels(operand, pack_kernels(operand, layout), layout, first, last, packed);
+  }
+  double largest(const void* packed, const PanelLayout& layout, int64_t panels) const {
+    double found = 0;
+    for (int64_t panel = 0; panel < panels; ++panel) {
+      const void* data = static_cast<const std::byte*>(packed) + panel * layout.panel_bytes;
+      found = std::max(found, kernels_.largest(data, layout.lines * k_));
+    }
+    return found;
   }
   const PackKernels& pack_kernels(const ProductOperand& operand, const PanelLayout& layout) const {
     const Stored stored = stored_as(operand.dtype);

@@ -70,6 +70,15 @@ void ProductMethod::multiply_rows(const void* /*a*/, int64_t /*a_row_stride*/, c
   cannot(*this);
 }
 
+double ProductMethod::largest_of_a(const void* /*packed*/, int64_t /*panels*/) const { cannot(*this); }
+double ProductMethod::largest_of_b(const void* /*packed*/, int64_t /*panels*/) const { cannot(*this); }
+
+void ProductMethod::multiply_part(const void* /*a*/, int64_t /*a_row_stride*/, const void* /*b*/,
+                                  int64_t /*first_k*/, int64_t /*last_k*/, int64_t /*rows*/,
+                                  int64_t /*columns*/, void* /*c*/, int64_t /*row_stride*/) const {
+  cannot(*this);
+}
+
 void ProductMethod::multiply_packing(const void* /*a*/, int64_t /*a_row_stride*/, const ProductOperand& /*b*/,
                                      int64_t /*first*/, void* /*packed*/, int64_t /*rows*/,
                                      int64_t /*columns*/, void* /*c*/, int64_t /*row_stride*/) const {

@@ -72,6 +72,10 @@ class ProductMethod {
   virtual void pack_a(const ProductOperand& a, int64_t first, int64_t last, void* packed) const = 0;
   virtual void pack_b(const ProductOperand& b, int64_t first, int64_t last, void* packed) const = 0;
 
+  /// The largest magnitude of the elements of packed panels, infinity if any is NaN. Only of floats.
+  virtual double largest_of_a(const void* packed, int64_t panels) const;
+  virtual double largest_of_b(const void* packed, int64_t panels) const;
+
   /// c[i, j] = product of line i of the packed A and line j of the packed B, for i in [0, rows), j in [0,
   /// columns). Neighbours in a row of C lie next to each other, rows `row_stride` bytes apart. `a` and `b`
   /// point at panels; rows and columns need not fill the last ones. C is overwritten, not added to.
@@ -89,6 +93,14 @@ class ProductMethod {
   virtual int64_t row_stride_of(const ProductOperand& /*a*/) const { return 0; }
   virtual void multiply_rows(const void* a, int64_t a_row_stride, const void* b, int64_t rows,
                              int64_t columns, void* c, int64_t row_stride, void* scratch) const;
+
+  /// The same over elements [first_k, last_k) of the lines only, in the order in which all are summed: where
+  /// the others are zeros in A, and those of B finite, the result has the same bits. An `a_row_stride` of 0
+  /// says that A is packed. Only where takes_part_of_k().
+  virtual bool takes_part_of_k() const { return false; }
+  virtual void multiply_part(const void* a, int64_t a_row_stride, const void* b, int64_t first_k,
+                             int64_t last_k, int64_t rows, int64_t columns, void* c,
+                             int64_t row_stride) const;
 
   /// The same with a B that is not packed but lies in memory as `b` says: c[i, j] for line first + j of B,
   /// which begins a panel. It is packed on the way, a few panels at a time, so that it is not written to

@@ -58,7 +58,9 @@ struct Accumulator {
       false;  ///< a Merge into it is a step of pairwise summation: the n-th part joins its equals in size
   std::optional<DType> position = std::nullopt;  ///< arg*: of where each lane found its element
   int64_t parts = INT64_MAX;                     ///< cascade: no more are merged
-  std::optional<LoopVar> each = std::nullopt;    ///< one for every value of this vector loop's: in memory
+  /// cascade: as if so many parts of neutral elements had been merged before.
+  std::optional<Index> parts_before = std::nullopt;
+  std::optional<LoopVar> each = std::nullopt;  ///< one for every value of this vector loop's: in memory
 };
 
 // Statements
@@ -193,6 +195,15 @@ struct RuntimeCheck {
   UserError error;
 };
 
+/// Sweeps that go through a part of their axis, which is known at run time: from first * first_unit to
+/// end * end_unit, or to the axis's end if that comes first.
+struct SweptRange {
+  LoopVar first;  ///< no loop's: KernelFrame::first
+  LoopVar end;    ///< KernelFrame::end
+  int64_t first_unit;
+  int64_t end_unit;
+};
+
 struct LoopKernel {
   std::string name;
   std::vector<Buffer> buffers;
@@ -204,6 +215,7 @@ struct LoopKernel {
   std::vector<Nest> nests;
   /// Loops that lanes may share besides those of the domain: a scatter has some.
   std::vector<LoopVar> lane_loops;
+  std::optional<SweptRange> range;
   int64_t scratch_bytes = 0;  ///< per running task
   bool relaxed_math = false;  ///< fast_math: a*b+c may be rounded once
 

@@ -13,7 +13,9 @@ class Verifier {
   void run() {
     for (const Nest& nest : kernel_.nests) {
       if (nest.root.kind != LoopKind::parallel) fail("the root of a nest is not parallel");
-      loop(nest.root, {}, {});
+      std::set<LoopVar> given;
+      if (kernel_.range) given = {kernel_.range->first, kernel_.range->end};
+      loop(nest.root, {}, std::move(given));
     }
   }
 

@@ -1,6 +1,9 @@
 #include "runtime/block_step.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <numeric>
 
 #include "runtime/buffer_pool.h"
 #include "runtime/program.h"
@@ -43,6 +46,7 @@ class BlockRun {
   void run() {
     if (step_.part_depth == 0) {
       pack_ahead();
+      if (step_.visible != nullptr) choose_units();
       run_blocks();
       return;
     }
@@ -78,6 +82,10 @@ class BlockRun {
         workers);
   }
 
+  /// Columns of a stage.
+  struct Range {
+    int64_t first, end;
+  };
   struct RunningStage {
     RunningOperand lhs;
     RunningOperand rhs;
@@ -149,7 +157,8 @@ class BlockRun {
         running.strides.insert(running.strides.end(), strides, strides + memory_.rank_of(input));
       }
     }
-    if (!is_last) at.result = scratch_.take(slice_rows_ * stage.result_row_bytes);
+    const bool over_sums = stage.over_sums && at.sums_row_bytes == stage.result_row_bytes;
+    if (!is_last) at.result = over_sums ? at.sums : scratch_.take(slice_rows_ * stage.result_row_bytes);
     scratch_.stages.push_back(at);
     stages_.push_back(std::move(running));
   }
@@ -166,16 +175,53 @@ class BlockRun {
     return running;
   }
 
+  bool is_masked(size_t stage) const { return step_.visible != nullptr && stage + 2 == step_.stages.size(); }
+
+  /// Hidden columns are skipped where that changes nothing: their scores are small beside the others, and
+  /// what is multiplied by their zeros is finite.
+  void choose_units() {
+    const BlockStage& scores = step_.stages[step_.stages.size() - 2];
+    const double largest_product =
+        1.01 * static_cast<double>(scores.depth) * largest_[scores_lhs].load() * largest_[scores_rhs].load();
+    const bool is_bounded = !std::isinf(step_.visible->largest_product);
+    if (!std::isfinite(largest_[values].load())) return;
+    if (is_bounded && !(largest_product <= step_.visible->largest_product)) return;
+    const SweptRange& range = *scores.kernel->range;
+    first_unit_ = std::lcm(range.first_unit, scores.method->b_panel());
+    end_unit_ = std::lcm(range.end_unit, scores.method->b_panel());
+  }
+
+  /// The columns of the scores that these rows need, in whole panels and at least some.
+  Range visible_columns(int64_t row, int64_t row_end) const {
+    const int64_t columns = step_.stages[step_.stages.size() - 2].columns;
+    if (end_unit_ == 0) return {0, columns};
+    const std::vector<VisibleRange>& rows = step_.visible->rows;
+    Range found{columns, 0};
+    for (int64_t i = row; i < row_end; ++i) {
+      const VisibleRange& one = rows[static_cast<size_t>(i) % rows.size()];
+      if (one.first >= one.end) continue;
+      found = {std::min(found.first, one.first), std::max(found.end, one.end)};
+    }
+    if (found.first >= found.end) found = {0, 1};
+    return {found.first / first_unit_ * first_unit_, std::min(round_up(found.end, end_unit_), columns)};
+  }
+
   void pack_ahead() const {
     PackingAhead packing;
-    auto add = [&](const ProductMethod& method, const RunningOperand& running, bool is_lhs) {
+    auto add = [&](const ProductMethod& method, const RunningOperand& running, bool is_lhs,
+                   std::atomic<double>* largest) {
       const std::optional<Place>& packed = running.about->packed;
-      if (packed && packed->kind != Place::Kind::constant) packing.add(method, is_lhs, running);
+      if (packed && packed->kind != Place::Kind::constant) packing.add(method, is_lhs, running, largest);
     };
     for (size_t i = 0; i < step_.stages.size(); ++i) {
       if (step_.stages[i].method == nullptr) continue;
-      add(*step_.stages[i].method, stages_[i].lhs, true);
-      add(*step_.stages[i].method, stages_[i].rhs, false);
+      const bool is_bounded = is_masked(i) && !std::isinf(step_.visible->largest_product);
+      const bool is_last = step_.visible != nullptr && i + 1 == step_.stages.size();
+      add(*step_.stages[i].method, stages_[i].lhs, true, is_bounded ? &largest_[scores_lhs] : nullptr);
+      add(*step_.stages[i].method, stages_[i].rhs, false,
+          is_bounded ? &largest_[scores_rhs]
+          : is_last  ? &largest_[values]
+                     : nullptr);
     }
     packing.run();
   }
@@ -206,12 +252,17 @@ class BlockRun {
    private:
     void run_slice(const Part& part) {
       std::byte* made = nullptr;  // the rows that the stage before has made
+      if (run_.step_.visible != nullptr) visible_ = run_.visible_columns(part.row, part.row_end);
       for (size_t i = 0; i < stages_.size(); ++i) {
         const bool is_last = i + 1 == stages_.size();
         Part own = part;
         if (!is_last) {
           own.column = 0;
           own.column_end = run_.step_.stages[i].columns;
+        }
+        if (run_.is_masked(i)) {
+          own.column = visible_.first;
+          own.column_end = visible_.end;
         }
         std::byte* sums = nullptr;
         if (run_.step_.stages[i].method != nullptr) sums = multiply(i, own, made);
@@ -240,6 +291,9 @@ class BlockRun {
       }
     }
 
+    /// Whether the stage before has made a part of the columns only.
+    bool is_fed_part(size_t i) const { return i > 0 && run_.is_masked(i - 1); }
+
     std::byte* multiply(size_t i, const Part& part, std::byte* fed) {
       const BlockStage& stage = run_.step_.stages[i];
       const ScratchLayout::Stage& at = run_.scratch_.stages[i];
@@ -249,9 +303,11 @@ class BlockRun {
         operand.dtype = before.result_dtype;
         operand.data = fed;
         operand.lines = {{part.row_end - part.row, before.result_row_bytes}};
-        operand.contracted = {{stage.depth, static_cast<int64_t>(size_of(before.result_dtype))}};
+        const int64_t depth = is_fed_part(i) ? visible_.end : stage.depth;
+        operand.contracted = {{depth, static_cast<int64_t>(size_of(before.result_dtype))}};
       }
       std::byte* sums = scratch_ + at.sums;
+      if (run_.is_masked(i)) sums += part.column * stage.element_bytes;  // each column in its place
       int64_t row_bytes = at.sums_row_bytes;
       if (stage.code == nullptr) {
         row_bytes = stage.columns * stage.element_bytes;
@@ -288,6 +344,9 @@ class BlockRun {
       const std::byte* rhs = packed(i, false, part.element, part.column, part.column_end);
       if (run_.first_k_ != 0) {
         stage.method->multiply_adding(lhs, rhs, rows, columns, sums, row_bytes);
+      } else if (is_fed_part(i)) {
+        stage.method->multiply_part(lhs, lhs_row_bytes, rhs, visible_.first, visible_.end, rows, columns,
+                                    sums, row_bytes);
       } else if (lhs_in_rows) {
         stage.method->multiply_rows(lhs, lhs_row_bytes, rhs, rows, columns, sums, row_bytes,
                                     scratch_ + at.multiply);
@@ -358,11 +417,16 @@ class BlockRun {
         running.buffers[static_cast<size_t>(block - stage.buffers.begin())] =
             made - first_row * stage.result_row_bytes;
       }
-      const KernelFrame frame{running.buffers.data(), running.strides.data(), run_.failed_check_};
+      KernelFrame frame{running.buffers.data(), running.strides.data(), run_.failed_check_};
+      const bool is_part = stage.kernel->range.has_value();
+      if (is_part) {
+        frame.first = part.column / stage.kernel->range->first_unit;
+        frame.end = part.column_end / stage.kernel->range->end_unit;
+      }
       const NestFunction function = stage.code->nests()[0];
       std::byte* scratch = scratch_ + at.kernel;
       const int64_t per_row = stage.tasks_per_row;
-      if (part.column == 0 && part.column_end == stage.columns) {
+      if (is_part || (part.column == 0 && part.column_end == stage.columns)) {
         function(&frame, first_row * per_row, end_row * per_row, scratch);
         return;
       }
@@ -375,6 +439,7 @@ class BlockRun {
     const BlockRun& run_;
     std::byte* scratch_;
     std::vector<RunningStage> stages_;
+    Range visible_{};  ///< of the scores of the slice
     bool is_first_slice_ = true;
     bool is_only_slice_ = true;
   };
@@ -385,6 +450,11 @@ class BlockRun {
   int64_t slice_rows_;  ///< of a block that are worked on at once
   int64_t batch_ = 1;
   int64_t first_k_ = 0;  ///< of the part of k that is being summed
+  // Of what was packed ahead, where it has to be known.
+  enum Largest : uint8_t { scores_lhs, scores_rhs, values };
+  mutable std::atomic<double> largest_[3] = {};
+  int64_t first_unit_ = 0;  ///< of skipped columns; 0: none are
+  int64_t end_unit_ = 0;
   std::vector<RunningStage> stages_;
   ScratchLayout scratch_;
 };
@@ -405,7 +475,7 @@ void pack_operand(const ProductMethod& method, const BlockOperand& operand, bool
   RunningOperand running(operand, array, operand.strides.data());
   running.packed = aligned(packed);
   PackingAhead packing;
-  packing.add(method, is_lhs, running);
+  packing.add(method, is_lhs, running, nullptr);
   packing.run();
 }
 

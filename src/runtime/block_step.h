@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "codegen/codegen.h"
+#include "fusion/hidden.h"
 #include "fusion/product.h"
 #include "library/product.h"
 
@@ -57,6 +58,7 @@ struct BlockStage {
   Place result;                  ///< of the sums when there is no kernel
   int64_t result_row_bytes = 0;  ///< a block given to the next stage: the bytes of its rows
   DType result_dtype = DType::f32;
+  bool over_sums = false;  ///< ... where the sums are, if their rows are as long
 };
 
 struct BlockStep {
@@ -72,6 +74,8 @@ struct BlockStep {
   /// those of a block, are computed up to the diagonal; what lies left of their own square is mirrored.
   int64_t mirrored_rows = 0;
   std::vector<BlockStage> stages;
+  /// The columns of the stage before the last that are needed; null: all.
+  std::shared_ptr<const VisibleColumns> visible;
 };
 
 /// What a running step needs of its program.

@@ -65,11 +65,12 @@ std::byte* aligned(void* memory) {
       round_up(reinterpret_cast<int64_t>(memory), kAlign));
 }
 
-void PackingAhead::add(const ProductMethod& method, bool is_lhs, const RunningOperand& running) {
+void PackingAhead::add(const ProductMethod& method, bool is_lhs, const RunningOperand& running,
+                       std::atomic<double>* largest) {
   const Panels panels(method, is_lhs);
   const int64_t first = all_.empty() ? 0 : all_.back().first + all_.back().count;
-  all_.push_back(
-      {method, is_lhs, running, panels, first, running.about->copies * panels.count(running.about->lines)});
+  all_.push_back({method, is_lhs, running, panels, first,
+                  running.about->copies * panels.count(running.about->lines), largest});
 }
 
 void PackingAhead::run() const {
@@ -88,6 +89,14 @@ void PackingAhead::run() const {
                              });
 }
 
+void PackingAhead::note_largest(const One& one, const std::byte* packed, int64_t panels) {
+  const double found =
+      one.is_lhs ? one.method.largest_of_a(packed, panels) : one.method.largest_of_b(packed, panels);
+  double known = one.largest->load();
+  while (found > known && !one.largest->compare_exchange_weak(known, found)) {
+  }
+}
+
 void PackingAhead::pack_panels(const One& one, int64_t begin, int64_t end) {
   const BlockOperand& about = *one.running.about;
   const int64_t count = one.panels.count(about.lines);  // of a copy
@@ -98,7 +107,9 @@ void PackingAhead::pack_panels(const One& one, int64_t begin, int64_t end) {
     const int64_t last = std::min(count, first + (end - begin));
     operand.data = static_cast<const std::byte*>(one.running.operand.data) +
                    (about.copies == 1 ? 0 : one.running.offset_of(copy));
-    pack(one.method, one.is_lhs, operand, first, last, one.running.packed + begin * one.panels.bytes);
+    std::byte* packed = one.running.packed + begin * one.panels.bytes;
+    pack(one.method, one.is_lhs, operand, first, last, packed);
+    if (one.largest != nullptr) note_largest(one, packed, last - first);
     begin += last - first;
   }
 }

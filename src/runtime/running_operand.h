@@ -2,6 +2,7 @@
 
 // Operands of products at one run of a step, and how they are packed before its blocks are multiplied.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -46,7 +47,9 @@ std::byte* aligned(void* memory);
 /// Operands that are packed together, whole, by all threads.
 class PackingAhead {
  public:
-  void add(const ProductMethod& method, bool is_lhs, const RunningOperand& running);
+  /// `largest` becomes the largest magnitude of its elements, if that is larger, unless it is null.
+  void add(const ProductMethod& method, bool is_lhs, const RunningOperand& running,
+           std::atomic<double>* largest);
   void run() const;
 
  private:
@@ -58,7 +61,9 @@ class PackingAhead {
     Panels panels;
     int64_t first;
     int64_t count;
+    std::atomic<double>* largest;
   };
+  static void note_largest(const One& one, const std::byte* packed, int64_t panels);
   static void pack_panels(const One& one, int64_t begin, int64_t end);
 
   std::vector<One> all_;

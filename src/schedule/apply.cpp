@@ -148,6 +148,34 @@ void apply_one(LoopKernel& kernel, const Widen& decision) {
   }
 }
 
+void apply_one(LoopKernel& kernel, const Jam& decision) {
+  int sweep = 0;
+  for (Nest& nest : kernel.nests) {
+    NestVisitor visitor;
+    visitor.enter = [&](Loop& loop) {
+      if (loop.var == decision.var && sweep++ == decision.sweep) loop.lanes = decision.lanes;
+    };
+    walk(nest.root, visitor);
+  }
+}
+
+void apply_one(LoopKernel& kernel, const Limit& decision) {
+  const int64_t extent = kernel.extents[static_cast<size_t>(decision.var)];
+  const LoopVar first = add_variable(kernel, "first", extent / decision.first_unit + 1);
+  const LoopVar end = add_variable(kernel, "end", extent / decision.end_unit + 1);
+  kernel.range = SweptRange{first, end, decision.first_unit, decision.end_unit};
+  const Index begin = Index::of(first) * decision.first_unit;
+  for (Nest& nest : kernel.nests) {
+    NestVisitor visitor;
+    visitor.enter = [&](Loop& loop) {
+      if (loop.var != decision.var) return;
+      substitute_variable(kernel, loop, decision.var, begin + Index::of(decision.var));
+      loop.bound = Index::of(end) * decision.end_unit - begin;
+    };
+    walk(nest.root, visitor);
+  }
+}
+
 bool is_float_sum(const Accumulator& accumulator) {
   return accumulator.op == Op::reduce_sum && is_float(accumulator.dtype);
 }
@@ -200,6 +228,11 @@ void apply_one(LoopKernel& kernel, const Cascade& decision) {
       for (AccumulatorId sum : sums) {
         const AccumulatorId part = part_of(kernel, sum, block);
         kernel[sum].cascade = true;
+        if (kernel.range) {
+          kernel[sum].parts = kernel.extents[static_cast<size_t>(outer)];
+          kernel[sum].parts_before =
+              Index::of(kernel.range->first) * (kernel.range->first_unit / decision.block);
+        }
         body.emplace_back(Declare{part});
         merges.emplace_back(Merge{sum, part});
       }
@@ -293,6 +326,13 @@ std::string to_string(const Decision& decision, const LoopKernel& kernel) {
     std::string operator()(const Widen& d) const {
       return "search with " + std::to_string(d.lanes) + " lanes in sweep " + std::to_string(d.sweep) +
              " over " + name(d.var);
+    }
+    std::string operator()(const Jam& d) const {
+      return "compute " + std::to_string(d.lanes) + " at once in sweep " + std::to_string(d.sweep) +
+             " over " + name(d.var);
+    }
+    std::string operator()(const Limit& d) const {
+      return "sweep the part of " + name(d.var) + " that is asked for";
     }
     std::string operator()(const Cascade& d) const {
       return "sum " + name(d.var) + " pairwise in blocks of " + std::to_string(d.block);

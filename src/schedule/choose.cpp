@@ -67,7 +67,7 @@ class Chooser {
     return finish();
   }
 
-  BlockKernel run_for_blocks(int64_t block_columns) {
+  BlockKernel run_for_blocks(int64_t block_columns, bool part_of_columns) {
     LowerOptions options;
     options.keep_bytes = cpu_.l2_bytes / 2;
     result_.loops = lower(fused_, layouts_, options);
@@ -94,8 +94,12 @@ class Chooser {
         vector_step_ = lanes;
       }
       decide(Vectorise{var, lanes});
-      if (!swept_.empty()) widen_searches(var, lanes);
+      if (!swept_.empty()) {
+        widen_searches(var, lanes);
+        jam_sums(var, lanes);
+      }
     }
+    if (part_of_columns) limit();
     cascade();
     decide(Parallelise{.enough_tasks = INT64_MAX});
     stream();
@@ -386,6 +390,35 @@ class Chooser {
     return searches ? choose_lanes_for(loop.extent, sizes_in_lanes(loop), true) : 1;
   }
 
+  /// Sums of what takes long to compute wait for it: two registers of them are worked on at once.
+  void jam_sums(LoopVar var, int lanes) {
+    if (extent(var) % (2 * lanes) != 0 || lanes < full_lanes()) return;
+    std::vector<Decision> decisions;
+    int sweep = 0;
+    for (const Nest& nest : result_.loops.nests) {
+      for_each_loop(nest.root, [&](const Loop& loop) {
+        if (loop.var != var) return;
+        if (sums_long_chains(loop)) decisions.push_back(Jam{var, sweep, 2 * lanes});
+        ++sweep;
+      });
+    }
+    for (const Decision& decision : decisions) decide(decision);
+  }
+
+  bool sums_long_chains(const Loop& loop) const {
+    constexpr double kLongChain = 16;
+    bool sums = false;
+    for (const Stmt& stmt : loop.body) {
+      if (as_loop(stmt) != nullptr) return false;
+      const auto* step = std::get_if<Accumulate>(&stmt);
+      if (step == nullptr) continue;
+      const Accumulator& accumulator = result_.loops[step->accumulator];
+      if (accumulator.op != Op::reduce_sum || !is_float(accumulator.dtype)) return false;
+      sums = true;
+    }
+    return sums && sizes_of(result_.loops, loop).cost > kLongChain;
+  }
+
   int sweep_count() const {
     int sweeps = 0;
     for (const Nest& nest : result_.loops.nests) {
@@ -445,6 +478,19 @@ class Chooser {
   }
 
   bool vector_is_swept() const { return vector_axis_ && domain_.swept[*vector_axis_]; }
+
+  /// Whole rounds of the vector loops where all of the axis is whole rounds too.
+  void limit() {
+    if (swept_.size() != 1 || !vector_is_swept()) throw InternalError("a part of what is not swept");
+    int64_t rounds = 1;
+    for (const Nest& nest : result_.loops.nests) {
+      for_each_loop(nest.root, [&](const Loop& loop) {
+        if (loop.var == swept_[0]) rounds = std::max<int64_t>(rounds, loop.lanes);
+      });
+    }
+    const int64_t first_unit = std::max(kSumBlock * vector_step_, rounds);
+    decide(Limit{swept_[0], first_unit, extent(swept_[0]) % rounds == 0 ? rounds : 1});
+  }
 
   void cascade() {
     if (swept_.empty()) return;
@@ -510,8 +556,9 @@ ScheduledKernel schedule_kernel(const FusedKernel& kernel, const std::vector<Lay
 }
 
 BlockKernel schedule_block_kernel(const FusedKernel& kernel, const std::vector<Layout>& layouts,
-                                  const Cpu& cpu, int64_t block_columns, bool own_outputs) {
-  return Chooser(kernel, layouts, cpu, own_outputs).run_for_blocks(block_columns);
+                                  const Cpu& cpu, int64_t block_columns, bool own_outputs,
+                                  bool part_of_columns) {
+  return Chooser(kernel, layouts, cpu, own_outputs).run_for_blocks(block_columns, part_of_columns);
 }
 
 }  // namespace tokamak

@@ -41,6 +41,20 @@ struct Widen {
   int sweep;
   int lanes;
 };
+/// The n-th loop over `var` runs more iterations at once than its sums have lanes: they add them in turn, as
+/// before, while what is added is computed side by side.
+struct Jam {
+  LoopVar var;
+  int sweep;
+  int lanes;
+};
+/// The sweeps over `var` go through a part of it only (LoopKernel::range). Sums of blocks of `first_unit` are
+/// joined as if all were there.
+struct Limit {
+  LoopVar var;
+  int64_t first_unit;
+  int64_t end_unit;
+};
 /// Every `block` iterations of the sweep are summed on their own and joined pairwise: float sums keep their
 /// precision.
 struct Cascade {
@@ -99,8 +113,8 @@ struct Turn {
   BufferId turned;
 };
 
-using Decision = std::variant<Collapse, Split, Tile, Vectorise, Widen, Cascade, SplitSweep, Separate,
-                              Parallelise, Stream, FetchAhead, Sink, Stage, Turn>;
+using Decision = std::variant<Collapse, Split, Tile, Vectorise, Widen, Jam, Limit, Cascade, SplitSweep,
+                              Separate, Parallelise, Stream, FetchAhead, Sink, Stage, Turn>;
 using Schedule = std::vector<Decision>;
 
 /// A kernel's loops with the decisions that made them what they are.
@@ -122,9 +136,11 @@ struct BlockKernel {
   int64_t columns_per_task;  ///< the last part of a row may have fewer
 };
 /// `block_columns`: how many columns a part has at most; a kernel that reduces them, or whose columns do not
-/// lie in one run, may not cut them so.
+/// lie in one run, may not cut them so. `part_of_columns`: the one axis of columns is swept, and it is said
+/// at run time which part of it.
 BlockKernel schedule_block_kernel(const FusedKernel& kernel, const std::vector<Layout>& layouts,
-                                  const Cpu& cpu, int64_t block_columns, bool own_outputs = true);
+                                  const Cpu& cpu, int64_t block_columns, bool own_outputs = true,
+                                  bool part_of_columns = false);
 
 void apply(LoopKernel& kernel, const Decision& decision);
 bool can_collapse(const LoopKernel& kernel, LoopVar outer, LoopVar inner);

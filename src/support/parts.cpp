@@ -11,7 +11,8 @@ namespace tokamak {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> kNames = {"reuse", "pool", "vector-math", "streaming"};
+constexpr std::array<std::string_view, 5> kNames = {"reuse", "pool", "vector-math", "streaming",
+                                                   "skipping"};
 
 uint32_t bit_of(size_t part) { return uint32_t{1} << part; }
 
@@ -28,8 +29,8 @@ uint32_t disabled_by_environment() {
       bits |= bit_of(static_cast<size_t>(found - kNames.begin()));
     } else if (!name.empty()) {
       std::fprintf(stderr,
-                   "tokamak: TOKAMAK_DISABLE names no part '%.*s'; there are reuse, pool, vector-math and "
-                   "streaming\n",
+                   "tokamak: TOKAMAK_DISABLE names no part '%.*s'; there are reuse, pool, vector-math, "
+                   "streaming and skipping\n",
                    static_cast<int>(name.size()), name.data());
     }
   }

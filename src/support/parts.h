@@ -9,6 +9,7 @@ enum class Part {
   pool,         ///< memory of freed arrays is kept for the next ones
   vector_math,  ///< elementary functions on vectors, not by a call of the C library for every element
   streaming,    ///< large results are stored past the caches
+  skipping,     ///< scores of attention that a mask hides are not computed
 };
 
 bool is_enabled(Part part);

@@ -153,7 +153,7 @@ Array attention(const Operand& q, const Operand& k, const Operand& v, const std:
   if (causal) {
     const Shape last(scores.shape().end() - 2, scores.shape().end());
     scores =
-        where(iota(last, 1, DType::i64, q.where()) <= iota(last, 0, DType::i64, q.where()), scores, never);
+        where(iota(last, 1, DType::i32, q.where()) <= iota(last, 0, DType::i32, q.where()), scores, never);
   }
   return matmul(astype(softmax(scores), products.dtype()), values);
 }

@@ -27,6 +27,11 @@ print("pool", tk.memory_stats()["cached"] > 1 << 20)
 kernel = plus.explain(large).kernels[0]
 print("streaming", "(streamed)" in kernel.loops)
 print("vector-math", "tokamak_each" not in kernel.llvm)
+
+q, k, v = np.random.default_rng(0).standard_normal((3, 96, 16), np.float32)
+causal = tk.jit(lambda q, k, v: tk.attention(q, k, v, causal=True))
+np.testing.assert_allclose(causal(q, k, v)[0], v[0], rtol=1e-6)
+print("skipping", "are skipped" in causal.explain(q, k, v).kernels[0].loops)
 """
 
 
@@ -42,7 +47,7 @@ def test_all_parts_are_there():
     assert set(parts.values()) == {"True"} and not errors
 
 
-@pytest.mark.parametrize("part", ["reuse", "pool", "streaming", "vector-math"])
+@pytest.mark.parametrize("part", ["reuse", "pool", "streaming", "vector-math", "skipping"])
 def test_without(part):
     parts, errors = run(part)
     assert [name for name, there in parts.items() if there == "False"] == [part] and not errors
