@@ -289,6 +289,8 @@ def parsed() -> argparse.Namespace:
     options = parser.parse_args()
     if options.names and not workloads.selected(options.names) and not {*options.names} & {"growth", "sum"}:
         parser.error(f"there is no {' or '.join(options.names)}; --list shows the workloads")
+    if options.out and options.out.exists() and not options.out.is_dir():
+        parser.error(f"--out: {options.out} is no folder")
     return options
 
 

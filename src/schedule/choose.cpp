@@ -235,7 +235,7 @@ class Chooser {
 
   /// Whether sweeping a few rows at a time would take a little from here and a little from there.
   bool reads_across(LoopVar var, int lanes) const {
-    if (scans_ || lanes <= full_lanes() || extent(var) < 4 * lanes) return false;
+    if (swept_.empty() || scans_ || lanes <= full_lanes() || extent(var) < 4 * lanes) return false;
     bool found = false;
     walk(result_.loops.nests[0].root, [&](const Stmt& stmt) {
       if (!std::holds_alternative<Load>(stmt)) return;

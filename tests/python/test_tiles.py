@@ -174,3 +174,12 @@ def test_every_row_with_every_row(dtype, sizes):
 def test_small_matrices_the_other_way_round(dtype, shape):
     agree(lambda z: z.transpose(0, 2, 1).copy(), numbers(dtype, *shape))
     agree(lambda z: z.transpose(0, 2, 1) + 1, numbers(dtype, *shape))
+
+
+def test_an_axis_of_one_element_of_a_large_array():
+    x = numbers(np.float64, 40000, 11)
+    agree(lambda x: x[:, 5:6].sum(axis=1), x)
+    agree(lambda x: x[None].sum(axis=0), x)
+    agree(lambda x: x.T[5:6].max(axis=0), x)
+    agree(lambda x: np.cumsum(x[:, 5:6], axis=1), x)
+    agree(lambda x: np.median(np.lib.stride_tricks.sliding_window_view(x[:, 0], 11), axis=-1), x)
