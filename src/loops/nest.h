@@ -229,7 +229,8 @@ struct LoopKernel {
   }
 };
 
-/// Bytes of one lane of a spilled accumulator: its value, and for arg* an i64 index after all the values.
+/// Bytes of one lane of a spilled accumulator: of its value, and with its position, which for arg* comes
+/// after all the values.
 int64_t accumulator_value_bytes(const Accumulator& accumulator);
 int64_t accumulator_lane_bytes(const Accumulator& accumulator);
 

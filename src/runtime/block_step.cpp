@@ -9,7 +9,9 @@
 #include "runtime/program.h"
 #include "runtime/running_operand.h"
 #include "runtime/thread_pool.h"
+#include "support/cpu.h"
 #include "support/rounding.h"
+#include "support/transpose_tile.h"
 
 namespace tokamak {
 namespace {
@@ -274,21 +276,12 @@ class BlockRun {
     /// What these rows have left of their own square, where a transpose of it belongs.
     void mirror(const Part& part) const {
       const int64_t bytes = run_.step_.stages[0].element_bytes;
-      void* result = run_.memory_.find(run_.step_.stages[0].result);
-      bytes == 4 ? mirror_elements<uint32_t>(part, result) : mirror_elements<uint64_t>(part, result);
-    }
-    template <class Bits>
-    void mirror_elements(const Part& part, void* result) const {
-      constexpr int64_t kTile = 64 / sizeof(Bits);  // a line of the cache, both ways
-      const int64_t width = run_.columns();
-      auto* elements = static_cast<Bits*>(result);
+      const int64_t row_bytes = run_.columns() * bytes;
+      auto* result = static_cast<char*>(run_.memory_.find(run_.step_.stages[0].result));
       const int64_t end = std::min(part.column_end, part.row);
-      for (int64_t left = part.column; left < end; left += kTile) {
-        for (int64_t row = part.row; row < part.row_end; ++row) {
-          for (int64_t column = left; column < std::min(left + kTile, end); ++column)
-            elements[column * width + row] = elements[row * width + column];
-        }
-      }
+      transpose_tile(bytes, current_cpu())(result + part.column * row_bytes + part.row * bytes, row_bytes,
+                                           result + part.row * row_bytes + part.column * bytes, row_bytes,
+                                           part.row_end - part.row, std::max<int64_t>(end - part.column, 0));
     }
 
     /// Whether the stage before has made a part of the columns only.

@@ -18,6 +18,26 @@ std::optional<int64_t> stride_along(const LoopKernel& kernel, const Access& acce
   return stride;
 }
 
+bool depends_on_data(const std::vector<Index>& index) {
+  bool found = false;
+  for (const Index& one : index) for_each_value(one, [&](ValueId) { found = true; });
+  return found;
+}
+
+std::optional<int64_t> distance_across(const LoopKernel& kernel, const Stmt& stmt, LoopVar along,
+                                       LoopVar lanes) {
+  const std::optional<Access> access = access_of(stmt);
+  if (!access || kernel[access->buffer].role == Buffer::Role::scratch || depends_on_data(*access->index))
+    return std::nullopt;
+  if (const auto* load = std::get_if<Load>(&stmt); load != nullptr && !load->guard.empty())
+    return std::nullopt;
+  const auto size = static_cast<int64_t>(size_of(kernel[access->buffer].type.dtype));
+  const std::optional<int64_t> distance = stride_along(kernel, *access, lanes);
+  const bool is_across =
+      distance && *distance != 0 && *distance != size && stride_along(kernel, *access, along) == size;
+  return is_across ? distance : std::nullopt;
+}
+
 std::vector<double> contiguity(LoopKernel& kernel, size_t axes) {
   std::vector<double> scores(axes, 0);
   for (Nest& nest : kernel.nests) {

@@ -15,6 +15,14 @@ namespace tokamak {
 /// strides yet; nullopt when it is not the same everywhere, or not known.
 std::optional<int64_t> stride_along(const LoopKernel& kernel, const Access& access, LoopVar axis);
 
+/// Whether data says where an access goes.
+bool depends_on_data(const std::vector<Index>& index);
+
+/// The distance in bytes along the lanes of an access that lies across them: its neighbours in memory are
+/// those along `along`. Nullopt for one that does not, that has a guard, or whose place depends on data.
+std::optional<int64_t> distance_across(const LoopKernel& kernel, const Stmt& stmt, LoopVar along,
+                                       LoopVar lanes);
+
 /// How well each axis suits the vector loop: bytes that lie next to each other along it. What is read again
 /// and again counts once.
 std::vector<double> contiguity(LoopKernel& kernel, size_t axes);

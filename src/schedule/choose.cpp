@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <unordered_map>
+#include <functional>
 
 #include "loops/lower.h"
 #include "loops/walk.h"
@@ -10,6 +10,7 @@
 #include "schedule/axes.h"
 #include "schedule/cost.h"
 #include "schedule/fetch_ahead.h"
+#include "schedule/lane_choice.h"
 #include "schedule/schedule.h"
 #include "schedule/separate.h"
 #include "schedule/sink.h"
@@ -44,7 +45,8 @@ class Chooser {
     if (is_scatter()) {
       collapse(rows_);
       choose_vector_loop();
-      for (LoopVar var : result_.loops.lane_loops) decide(Vectorise{var, choose_lanes(extent(var), false)});
+      for (LoopVar var : result_.loops.lane_loops)
+        decide(Vectorise{var, lane_choice().of_loop(extent(var), false)});
       decide(Parallelise{});
     } else {
       collapse(rows_);
@@ -83,7 +85,7 @@ class Chooser {
     if (fused_.columns > 0) {
       vector_axis_ = axes - 1;
       const auto var = static_cast<LoopVar>(axes - 1);
-      const int lanes = choose_lanes(extent(var), domain_.has_sweep);
+      const int lanes = lane_choice().of_loop(extent(var), domain_.has_sweep);
       if (swept_.empty()) {
         columns_per_task = extent(var);
         if (columns.size() == 1 && block_columns < extent(var)) {
@@ -160,7 +162,7 @@ class Chooser {
   /// A short axis leaves lanes idle, and what does not depend on it is computed for one element at a time: a
   /// long axis around it may be better, though neighbours along it do not lie next to each other.
   size_t longer_axis_if_faster(size_t best) {
-    const int64_t lanes = full_lanes();
+    const int64_t lanes = lane_choice().of_a_register();
     if (domain_.extents[best] >= kShort * lanes || best == 0) return best;
     if (can_collapse(result_.loops, static_cast<LoopVar>(best - 1), static_cast<LoopVar>(best))) return best;
     double least = time_along(result_.loops, domain_, best, lanes);
@@ -173,17 +175,7 @@ class Chooser {
     return chosen;
   }
 
-  Sizes sizes_in_lanes(const Loop& loop) const {
-    if (!vector_axis_) return sizes_of(result_.loops, loop);
-    const Varying varying(result_.loops, static_cast<LoopVar>(*vector_axis_), !domain_.swept[*vector_axis_]);
-    return sizes_of(result_.loops, loop, &varying);
-  }
-
-  int64_t full_lanes() const {
-    int64_t widest = 1;
-    for (const Nest& nest : result_.loops.nests) widest = std::max(widest, sizes_in_lanes(nest.root).widest);
-    return cpu_.vector_bytes / widest;
-  }
+  LaneChoice lane_choice() const { return {result_.loops, domain_, vector_axis_, cpu_}; }
 
   /// Contiguity, unless the axis is so short that most lanes would idle.
   double score(const std::vector<double>& scores, size_t axis) const {
@@ -205,8 +197,9 @@ class Chooser {
     if (!vector_axis_) return;
     const auto var = static_cast<LoopVar>(*vector_axis_);  // a collapse keeps the inner name
     const bool lanes_are_rows = !domain_.swept[*vector_axis_];
-    const int lanes = lanes_are_rows && domain_.has_sweep ? choose_row_lanes(extent(var))
-                                                          : choose_lanes(extent(var), domain_.has_sweep);
+    const LaneChoice choice = lane_choice();
+    const int lanes = lanes_are_rows && domain_.has_sweep ? choice.of_rows(extent(var))
+                                                          : choice.of_loop(extent(var), domain_.has_sweep);
     if (!lanes_are_rows) {
       decide(Vectorise{var, lanes});
       widen_searches(var, lanes);
@@ -235,7 +228,8 @@ class Chooser {
 
   /// Whether sweeping a few rows at a time would take a little from here and a little from there.
   bool reads_across(LoopVar var, int lanes) const {
-    if (swept_.empty() || scans_ || lanes <= full_lanes() || extent(var) < 4 * lanes) return false;
+    if (swept_.empty() || scans_ || lanes <= lane_choice().of_a_register() || extent(var) < 4 * lanes)
+      return false;
     bool found = false;
     walk(result_.loops.nests[0].root, [&](const Stmt& stmt) {
       if (!std::holds_alternative<Load>(stmt)) return;
@@ -243,10 +237,8 @@ class Chooser {
       const Buffer& buffer = result_.loops[access.buffer];
       if (buffer.role == Buffer::Role::scratch || buffer.type.bytes() <= cpu_.l2_bytes) return;
       const auto size = static_cast<int64_t>(size_of(buffer.type.dtype));
-      bool anywhere = false;  // as the data says
-      for (const Index& index : *access.index) for_each_value(index, [&](ValueId) { anywhere = true; });
       const std::optional<int64_t> step = stride_along(result_.loops, access, swept_.back());
-      const bool is_far = anywhere || (step && *step > lanes * size);
+      const bool is_far = depends_on_data(*access.index) || (step && *step > lanes * size);
       found = found || (is_far && stride_along(result_.loops, access, var) == size);
     });
     return found;
@@ -255,12 +247,14 @@ class Chooser {
   /// A page's worth, or less where that would leave too few tasks.
   int64_t rows_side_by_side(int lanes) const {
     constexpr int64_t kPage = 4096;
-    const int64_t page = kPage / (cpu_.vector_bytes / full_lanes());
+    const int64_t page = kPage / (cpu_.vector_bytes / lane_choice().of_a_register());
     const int64_t fair = row_tasks_ / kFewRows / lanes * lanes;
     return std::max<int64_t>(4 * lanes, std::min(page, fair));
   }
 
-  int64_t transpose_tile() const { return kTransposeTile * full_lanes() / cpu_.vector_bytes; }
+  int64_t transpose_tile() const {
+    return kTransposeTile * lane_choice().of_a_register() / cpu_.vector_bytes;
+  }
 
   /// Whether something lies next to itself along `other` and not along the vector loop: a transposed operand,
   /// whose every element would be on a cache line of its own.
@@ -280,126 +274,33 @@ class Chooser {
     return found;
   }
 
-  /// As many lanes as a register holds of the widest element; several registers' worth where a reduction
-  /// would wait for its own last step otherwise, or one gather for the next.
-  int choose_lanes(int64_t loop_extent, bool sweeps, bool lanes_are_rows = false) const {
-    Sizes all;
-    for (const Nest& nest : result_.loops.nests) {
-      const Sizes sizes = sizes_in_lanes(nest.root);
-      all = {std::max(all.widest, sizes.widest),
-             all.cost + (sweeps && !lanes_are_rows ? cost_of_sweeps(nest.root) : sizes.cost)};
-    }
-    const int lanes = choose_lanes_for(loop_extent, all, sweeps);
-    // More registers take longer to compile: only where there is enough to do.
-    constexpr int64_t kMany = 1 << 14;
-    constexpr int kRegistersInFlight = 8;
-    return !sweeps && loop_extent >= kMany && gathers_in_turn() ? lanes * kRegistersInFlight : lanes;
-  }
-
-  /// What the sweeps inside a loop cost for each element; what is done once for a row counts little.
-  double cost_of_sweeps(const Loop& loop) const {
-    const auto axis = static_cast<size_t>(loop.var);
-    if (axis < domain_.swept.size() && domain_.swept[axis]) return sizes_in_lanes(loop).cost;
-    double cost = 0;
-    for (const Stmt& stmt : loop.body)
-      if (const Loop* inner = as_loop(stmt)) cost += cost_of_sweeps(*inner);
-    return cost;
-  }
-
-  /// Lanes of a sweep whose lanes are rows: so many that a few rows are swept together, since what lies next
-  /// to each other is then read at once.
-  int choose_row_lanes(int64_t loop_extent) const {
-    constexpr int kMostRegisters = 8;
-    const int lanes = choose_lanes(loop_extent, true, true);
-    const auto covering = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(loop_extent)));
-    const bool is_cheap = lanes > full_lanes();
-    return is_cheap && covering <= kMostRegisters * full_lanes() ? static_cast<int>(covering) : lanes;
-  }
-
-  /// Whether a place in memory is found by reading another, and that by one more, and so on, as in a binary
-  /// search.
-  bool gathers_in_turn() const {
-    constexpr int kLongChain = 4;
-    std::unordered_map<ValueId, int> reads;  // how many in turn lead to a value
-    int longest = 0;
-    auto add = [&](ValueId result, int count) {
-      reads[result] = count;
-      longest = std::max(longest, count);
-    };
-    for (const Nest& nest : result_.loops.nests) {
-      walk(nest.root, [&](const Stmt& stmt) {
-        if (const auto* load = std::get_if<Load>(&stmt)) {
-          int before = -1;
-          for (const Index& index : load->index) {
-            for (const IndexTerm& term : index.terms) {
-              if (const auto* place = std::get_if<ValueId>(&term.atom))
-                before = std::max(before, reads[*place]);
-            }
-          }
-          add(load->result, before + 1);
-        } else if (const auto* compute = std::get_if<Compute>(&stmt)) {
-          int before = 0;
-          for (ValueId operand : compute->operands) before = std::max(before, reads[operand]);
-          add(compute->result, before);
-        }
-      });
-    }
-    return longest >= kLongChain;
-  }
-
-  int choose_lanes_for(int64_t loop_extent, const Sizes& sizes, bool sweeps) const {
-    int64_t lanes = cpu_.vector_bytes / sizes.widest;
-    // An accumulation takes about four cycles, in which the body of another one or three can start.
-    constexpr double kTrivialSweep = 3;
-    constexpr double kCheapSweep = 24;
-    if (sweeps && sizes.cost <= kCheapSweep) lanes *= 2;
-    if (sweeps && sizes.cost <= kTrivialSweep && cpu_.vector_bytes < 64) lanes *= 2;
-    const auto covering =
-        static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(loop_extent, 1))));
-    return static_cast<int>(std::clamp<int64_t>(lanes, 1, covering));
-  }
-
   /// Sweeps that only look for a largest or smallest element have little to do while they wait, and the order
   /// does not matter to them: they may have more lanes than the others.
   void widen_searches(LoopVar var, int lanes) {
-    std::vector<Decision> decisions;
-    int sweep = 0;
-    for (const Nest& nest : result_.loops.nests) {
-      for_each_loop(nest.root, [&](const Loop& loop) {
-        if (loop.var != var) return;
-        const int wide = std::min(4 * lanes, choose_lanes_of_search(loop));
-        if (wide > lanes) decisions.push_back(Widen{var, sweep, wide});
-        ++sweep;
-      });
-    }
-    for (const Decision& decision : decisions) decide(decision);
-  }
-
-  /// 1 for what is no such sweep.
-  int choose_lanes_of_search(const Loop& loop) const {
-    const LoopKernel& kernel = result_.loops;
-    bool searches = false;
-    for (const Stmt& stmt : loop.body) {
-      if (as_loop(stmt) != nullptr || std::holds_alternative<Store>(stmt)) return 1;
-      const auto* step = std::get_if<Accumulate>(&stmt);
-      if (step == nullptr) continue;
-      const Op op = kernel[step->accumulator].op;
-      if (op != Op::reduce_max && op != Op::reduce_min) return 1;
-      searches = true;
-    }
-    return searches ? choose_lanes_for(loop.extent, sizes_in_lanes(loop), true) : 1;
+    const LaneChoice choice = lane_choice();
+    decide_for_sweeps(var, [&](const Loop& loop, int sweep) -> std::optional<Decision> {
+      const int wide = std::min(4 * lanes, choice.of_search(loop));
+      return wide > lanes ? std::optional<Decision>(Widen{var, sweep, wide}) : std::nullopt;
+    });
   }
 
   /// Sums of what takes long to compute wait for it: two registers of them are worked on at once.
   void jam_sums(LoopVar var, int lanes) {
-    if (extent(var) % (2 * lanes) != 0 || lanes < full_lanes()) return;
+    if (extent(var) % (2 * lanes) != 0 || lanes < lane_choice().of_a_register()) return;
+    decide_for_sweeps(var, [&](const Loop& loop, int sweep) -> std::optional<Decision> {
+      return sums_long_chains(loop) ? std::optional<Decision>(Jam{var, sweep, 2 * lanes}) : std::nullopt;
+    });
+  }
+
+  /// What `choose` says of every loop over `var`, which are numbered, before any of it is carried out.
+  void decide_for_sweeps(LoopVar var,
+                         const std::function<std::optional<Decision>(const Loop&, int)>& choose) {
     std::vector<Decision> decisions;
     int sweep = 0;
     for (const Nest& nest : result_.loops.nests) {
       for_each_loop(nest.root, [&](const Loop& loop) {
         if (loop.var != var) return;
-        if (sums_long_chains(loop)) decisions.push_back(Jam{var, sweep, 2 * lanes});
-        ++sweep;
+        if (const std::optional<Decision> decision = choose(loop, sweep++)) decisions.push_back(*decision);
       });
     }
     for (const Decision& decision : decisions) decide(decision);

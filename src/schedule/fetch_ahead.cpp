@@ -33,12 +33,6 @@ bool contains(const std::vector<BufferId>& buffers, BufferId buffer) {
   return std::find(buffers.begin(), buffers.end(), buffer) != buffers.end();
 }
 
-bool has_values(const std::vector<Index>& index) {
-  bool found = false;
-  for (const Index& one : index) for_each_value(one, [&](ValueId) { found = true; });
-  return found;
-}
-
 /// The statements of a body that a read's place is computed with, in order; nullopt where they do more than
 /// read and compute.
 std::optional<std::vector<const Stmt*>> place_of(const std::vector<Stmt>& body, const Load& load) {
@@ -67,7 +61,7 @@ void for_each_row_read(const LoopKernel& kernel, const Loop& root, const FetchAh
     for (const Stmt& stmt : loop.body) {
       const auto* load = std::get_if<Load>(&stmt);
       if (load == nullptr || !load->guard.empty()) continue;
-      const bool by_data = side_by_side && has_values(load->index) && place_of(loop.body, *load);
+      const bool by_data = side_by_side && depends_on_data(load->index) && place_of(loop.body, *load);
       if (!by_data && (!mentions(load->index, where.row) || !mentions(load->index, where.sweep))) continue;
       const auto size = static_cast<int64_t>(size_of(kernel[load->buffer].type.dtype));
       if (stride_along(kernel, *access_of(stmt), where.lanes) == size) visit(loop, *load);
@@ -81,7 +75,7 @@ std::vector<Stmt> fetches_of(LoopKernel& kernel, const FetchAhead& decision, con
                              const Load& load) {
   const Extents extents = kernel.extents_function();
   const int64_t rows = extents(decision.row);
-  const Index next = Index::of(decision.row) + Index(has_values(load.index) ? kFarAhead : 1);
+  const Index next = Index::of(decision.row) + Index(depends_on_data(load.index) ? kFarAhead : 1);
   std::map<ValueId, ValueId> names;
   auto name = [&](ValueId value) { return names.count(value) != 0 ? names.at(value) : value; };
   auto moved = [&](const Index& index, const Index& row) {
@@ -91,7 +85,7 @@ std::vector<Stmt> fetches_of(LoopKernel& kernel, const FetchAhead& decision, con
         name);
   };
   std::vector<Stmt> fetches;
-  if (has_values(load.index)) {
+  if (depends_on_data(load.index)) {
     const std::vector<const Stmt*> steps = place_of(loop.body, load).value();
     for (const Stmt* step : steps) {
       Stmt copy = *step;

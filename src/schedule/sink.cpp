@@ -19,40 +19,36 @@ bool is_uniform(const LoopKernel& kernel, const Varying& varying, const Stmt& st
 }
 
 /// Whether statements that stay together, those between two loops of one body, get from others only what is
-/// uniform.
+/// uniform. `others`: what statements of the vector loop give that is not.
 bool are_independent(const LoopKernel& kernel, const Varying& varying, const std::vector<Stmt>& body,
-                     std::set<ValueId> uniform) {
-  std::set<ValueId> defined;
+                     std::set<ValueId> others) {
+  std::set<ValueId> own;
   for (const Stmt& stmt : body) {
     if (as_branch(stmt) != nullptr) return false;
     if (const Loop* loop = as_loop(stmt)) {
-      if (!are_independent(kernel, varying, loop->body, uniform)) return false;
-      defined.clear();
+      if (!are_independent(kernel, varying, loop->body, others)) return false;
+      others.merge(own);
+      own.clear();
       continue;
     }
     bool is_here = true;
-    for_each_operand(stmt, [&](ValueId value) {
-      is_here = is_here && (defined.count(value) != 0 || uniform.count(value) != 0);
-    });
+    for_each_operand(stmt, [&](ValueId value) { is_here = is_here && others.count(value) == 0; });
     const auto* declare = std::get_if<Declare>(&stmt);
     if (!is_here || (declare != nullptr && !can_lie_in_memory(kernel[declare->accumulator]))) return false;
-    if (const std::optional<ValueId> result = result_of(stmt))
-      (is_uniform(kernel, varying, stmt) ? uniform : defined).insert(*result);
+    const std::optional<ValueId> result = result_of(stmt);
+    if (!result) continue;
+    others.erase(*result);
+    if (!is_uniform(kernel, varying, stmt)) own.insert(*result);
   }
   return true;
 }
 
-/// The values that are there when the loop begins.
-std::set<ValueId> defined_before(const Loop& root, LoopVar var) {
+/// The values that statements inside the loop give.
+std::set<ValueId> defined_in(const Loop& loop) {
   std::set<ValueId> defined;
-  bool found = false;
-  NestVisitor visitor;
-  visitor.enter = [&](Loop& loop) { found = found || loop.var == var; };
-  visitor.visit = [&](Stmt& stmt) {
-    const std::optional<ValueId> result = result_of(stmt);
-    if (!found && result) defined.insert(*result);
-  };
-  walk(const_cast<Loop&>(root), visitor);  // NOLINT: nothing is changed
+  walk(loop, [&](const Stmt& stmt) {
+    if (const std::optional<ValueId> result = result_of(stmt)) defined.insert(*result);
+  });
   return defined;
 }
 
@@ -105,8 +101,7 @@ bool can_sink(const LoopKernel& kernel, LoopVar var) {
   if (kernel.nests.size() != 1) return false;
   const Loop* lanes = find_loop(kernel.nests[0].root, var);
   if (lanes == nullptr) return false;
-  return are_independent(kernel, Varying(kernel, var, true), lanes->body,
-                         defined_before(kernel.nests[0].root, var));
+  return are_independent(kernel, Varying(kernel, var, true), lanes->body, defined_in(*lanes));
 }
 
 void sink(LoopKernel& kernel, const Sink& decision) {

@@ -8,22 +8,6 @@
 namespace tokamak {
 namespace {
 
-/// The distance along the lanes of an access that lies across them.
-std::optional<int64_t> distance_across(const LoopKernel& kernel, const Stmt& stmt, LoopVar along,
-                                       LoopVar lanes) {
-  const std::optional<Access> access = access_of(stmt);
-  if (!access || kernel[access->buffer].role == Buffer::Role::scratch) return std::nullopt;
-  if (const auto* load = std::get_if<Load>(&stmt); load != nullptr && !load->guard.empty())
-    return std::nullopt;
-  bool by_data = false;
-  for (const Index& index : *access->index) for_each_value(index, [&](ValueId) { by_data = true; });
-  const auto size = static_cast<int64_t>(size_of(kernel[access->buffer].type.dtype));
-  const std::optional<int64_t> distance = stride_along(kernel, *access, lanes);
-  const bool is_across =
-      distance && *distance != 0 && *distance != size && stride_along(kernel, *access, along) == size;
-  return is_across && !by_data ? distance : std::nullopt;
-}
-
 class Staging {
  public:
   Staging(LoopKernel& kernel, const Stage& decision) : kernel_(kernel), decision_(decision) {}

@@ -15,8 +15,7 @@ int64_t extent_of(const LoopKernel& kernel, LoopVar var) { return kernel.extents
 /// Whether the load walks over the buffer's first elements by these two loops alone, and across the lanes.
 bool lies_across(const LoopKernel& kernel, const Stmt& stmt, LoopVar along, LoopVar lanes) {
   const auto* load = std::get_if<Load>(&stmt);
-  if (load == nullptr || !load->guard.empty() || kernel[load->buffer].role != Buffer::Role::input)
-    return false;
+  if (load == nullptr || kernel[load->buffer].role != Buffer::Role::input) return false;
   bool by_both_alone = true;
   for (const Index& index : load->index) {
     by_both_alone = by_both_alone && index.constant == 0;
@@ -25,10 +24,8 @@ bool lies_across(const LoopKernel& kernel, const Stmt& stmt, LoopVar along, Loop
       by_both_alone = by_both_alone && var != nullptr && (*var == along || *var == lanes);
     }
   }
-  const auto size = static_cast<int64_t>(size_of(kernel[load->buffer].type.dtype));
-  const std::optional<int64_t> distance = stride_along(kernel, *access_of(stmt), lanes);
-  return by_both_alone && distance && *distance > size &&
-         stride_along(kernel, *access_of(stmt), along) == size;
+  const std::optional<int64_t> distance = distance_across(kernel, stmt, along, lanes);
+  return by_both_alone && distance && *distance > 0;
 }
 
 /// How often the whole nest runs over what these two loops do once.
@@ -54,7 +51,7 @@ std::vector<Turn> choose_turns(const LoopKernel& kernel, LoopVar along, LoopVar 
     const bool is_new =
         std::none_of(turns.begin(), turns.end(), [&](const Turn& other) { return other.buffer == buffer; });
     if (bytes <= cpu.l2_bytes / 2 && is_new)
-      turns.push_back({buffer, *stride_along(kernel, *access_of(stmt), lanes), along, lanes,
+      turns.push_back({buffer, *distance_across(kernel, stmt, along, lanes), along, lanes,
                        extent_of(kernel, along), extent_of(kernel, lanes), BufferId{}});
   });
   for (size_t i = 0; i < turns.size(); ++i)

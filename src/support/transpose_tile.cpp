@@ -130,23 +130,6 @@ struct Doubles2x2 {
   }
 };
 
-void transpose_bytes(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t rows,
-                     int64_t columns) {
-  transpose_by_squares<Bytes8x8>(to, to_stride, from, from_stride, rows, columns);
-}
-void transpose_words(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t rows,
-                     int64_t columns) {
-  transpose_by_squares<Words8x8>(to, to_stride, from, from_stride, rows, columns);
-}
-void transpose_floats(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t rows,
-                      int64_t columns) {
-  transpose_by_squares<Floats4x4>(to, to_stride, from, from_stride, rows, columns);
-}
-void transpose_doubles(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t rows,
-                       int64_t columns) {
-  transpose_by_squares<Doubles2x2>(to, to_stride, from, from_stride, rows, columns);
-}
-
 #pragma GCC push_options
 #pragma GCC target("avx2")
 
@@ -197,30 +180,33 @@ struct Doubles4x4 {
   }
 };
 
-void transpose_floats_avx2(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t rows,
-                           int64_t columns) {
-  transpose_by_squares<Floats8x8>(to, to_stride, from, from_stride, rows, columns);
-}
-void transpose_doubles_avx2(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t rows,
-                            int64_t columns) {
-  transpose_by_squares<Doubles4x4>(to, to_stride, from, from_stride, rows, columns);
+#pragma GCC pop_options
+
+template <class Square>
+void transpose(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t rows,
+               int64_t columns) {
+  transpose_by_squares<Square>(to, to_stride, from, from_stride, rows, columns);
 }
 
-#pragma GCC pop_options
+template <class Square>
+[[gnu::target("avx2")]] void transpose_avx2(char* to, int64_t to_stride, const char* from,
+                                            int64_t from_stride, int64_t rows, int64_t columns) {
+  transpose_by_squares<Square>(to, to_stride, from, from_stride, rows, columns);
+}
 
 }  // namespace
 
-TransposeTile transpose_tile(int64_t element_bytes, const Cpu& cpu) {
+TransposeFunction transpose_tile(int64_t element_bytes, const Cpu& cpu) {
   const bool avx2 = cpu.vector_bytes >= 32;
   switch (element_bytes) {
     case 1:
-      return transpose_bytes;
+      return transpose<Bytes8x8>;
     case 2:
-      return transpose_words;
+      return transpose<Words8x8>;
     case 4:
-      return avx2 ? transpose_floats_avx2 : transpose_floats;
+      return avx2 ? transpose_avx2<Floats8x8> : transpose<Floats4x4>;
     case 8:
-      return avx2 ? transpose_doubles_avx2 : transpose_doubles;
+      return avx2 ? transpose_avx2<Doubles4x4> : transpose<Doubles2x2>;
     default:
       throw InternalError("no elements of this size");
   }

@@ -1,0 +1,113 @@
+#include "schedule/lane_choice.h"
+
+#include <algorithm>
+#include <bit>
+#include <unordered_map>
+
+namespace tokamak {
+
+LaneChoice::LaneChoice(const LoopKernel& loops, const Domain& domain, std::optional<size_t> axis,
+                       const Cpu& cpu)
+    : loops_(loops), domain_(domain), cpu_(cpu) {
+  if (axis) varying_.emplace(loops, static_cast<LoopVar>(*axis), !domain.swept[*axis]);
+}
+
+Sizes LaneChoice::sizes_in_lanes(const Loop& loop) const {
+  return sizes_of(loops_, loop, varying_ ? &*varying_ : nullptr);
+}
+
+int64_t LaneChoice::of_a_register() const { return cpu_.vector_bytes / all_sizes(false).widest; }
+
+int LaneChoice::of_loop(int64_t extent, bool sweeps) const {
+  const int lanes = fitting(extent, all_sizes(sweeps), sweeps);
+  // More registers take longer to compile: only where there is enough to do.
+  constexpr int64_t kMany = 1 << 14;
+  constexpr int kRegistersInFlight = 8;
+  return !sweeps && extent >= kMany && gathers_in_turn() ? lanes * kRegistersInFlight : lanes;
+}
+
+int LaneChoice::of_rows(int64_t extent) const {
+  constexpr int kMostRegisters = 8;
+  const int lanes = fitting(extent, all_sizes(false), true);
+  const auto covering = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(extent)));
+  const bool is_cheap = lanes > of_a_register();
+  return is_cheap && covering <= kMostRegisters * of_a_register() ? static_cast<int>(covering) : lanes;
+}
+
+int LaneChoice::of_search(const Loop& loop) const {
+  bool searches = false;
+  for (const Stmt& stmt : loop.body) {
+    if (as_loop(stmt) != nullptr || std::holds_alternative<Store>(stmt)) return 1;
+    const auto* step = std::get_if<Accumulate>(&stmt);
+    if (step == nullptr) continue;
+    const Op op = loops_[step->accumulator].op;
+    if (op != Op::reduce_max && op != Op::reduce_min) return 1;
+    searches = true;
+  }
+  return searches ? fitting(loop.extent, sizes_in_lanes(loop), true) : 1;
+}
+
+Sizes LaneChoice::all_sizes(bool per_sweep) const {
+  Sizes all;
+  for (const Nest& nest : loops_.nests) {
+    const Sizes sizes = sizes_in_lanes(nest.root);
+    all = {std::max(all.widest, sizes.widest),
+           all.cost + (per_sweep ? cost_of_sweeps(nest.root) : sizes.cost)};
+  }
+  return all;
+}
+
+/// What the sweeps inside a loop cost for each element.
+double LaneChoice::cost_of_sweeps(const Loop& loop) const {
+  const auto axis = static_cast<size_t>(loop.var);
+  if (axis < domain_.swept.size() && domain_.swept[axis]) return sizes_in_lanes(loop).cost;
+  double cost = 0;
+  for (const Stmt& stmt : loop.body)
+    if (const Loop* inner = as_loop(stmt)) cost += cost_of_sweeps(*inner);
+  return cost;
+}
+
+/// Whether a place in memory is found by reading another, and that by one more, and so on, as in a binary
+/// search.
+bool LaneChoice::gathers_in_turn() const {
+  constexpr int kLongChain = 4;
+  std::unordered_map<ValueId, int> reads;  // how many in turn lead to a value
+  int longest = 0;
+  auto add = [&](ValueId result, int count) {
+    reads[result] = count;
+    longest = std::max(longest, count);
+  };
+  for (const Nest& nest : loops_.nests) {
+    walk(nest.root, [&](const Stmt& stmt) {
+      if (const auto* load = std::get_if<Load>(&stmt)) {
+        int before = -1;
+        for (const Index& index : load->index) {
+          for (const IndexTerm& term : index.terms) {
+            if (const auto* place = std::get_if<ValueId>(&term.atom))
+              before = std::max(before, reads[*place]);
+          }
+        }
+        add(load->result, before + 1);
+      } else if (const auto* compute = std::get_if<Compute>(&stmt)) {
+        int before = 0;
+        for (ValueId operand : compute->operands) before = std::max(before, reads[operand]);
+        add(compute->result, before);
+      }
+    });
+  }
+  return longest >= kLongChain;
+}
+
+int LaneChoice::fitting(int64_t extent, const Sizes& sizes, bool sweeps) const {
+  int64_t lanes = cpu_.vector_bytes / sizes.widest;
+  // An accumulation takes about four cycles, in which the body of another one or three can start.
+  constexpr double kTrivialSweep = 3;
+  constexpr double kCheapSweep = 24;
+  if (sweeps && sizes.cost <= kCheapSweep) lanes *= 2;
+  if (sweeps && sizes.cost <= kTrivialSweep && cpu_.vector_bytes < 64) lanes *= 2;
+  const auto covering =
+      static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(extent, 1))));
+  return static_cast<int>(std::clamp<int64_t>(lanes, 1, covering));
+}
+
+}  // namespace tokamak

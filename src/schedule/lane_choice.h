@@ -1,0 +1,42 @@
+#pragma once
+
+// How many iterations a vector loop runs at once.
+
+#include <optional>
+
+#include "schedule/axes.h"
+#include "support/cpu.h"
+
+namespace tokamak {
+
+/// For loops as they are now; `axis` is that of the vector loop, if it is known by now.
+class LaneChoice {
+ public:
+  LaneChoice(const LoopKernel& loops, const Domain& domain, std::optional<size_t> axis, const Cpu& cpu);
+
+  /// What one register holds of the widest element that is not the same for all lanes.
+  int64_t of_a_register() const;
+  /// As many as that; several registers' worth where a reduction would wait for its own last step otherwise,
+  /// or one gather for the next.
+  int of_loop(int64_t extent, bool sweeps) const;
+  /// Of a sweep whose lanes are rows: so many that a few rows are swept together, since what lies next to
+  /// each other is then read at once.
+  int of_rows(int64_t extent) const;
+  /// Of a sweep that only looks for a largest or smallest element; 1 for what is no such sweep.
+  int of_search(const Loop& loop) const;
+
+ private:
+  Sizes sizes_in_lanes(const Loop& loop) const;
+  double cost_of_sweeps(const Loop& loop) const;
+  bool gathers_in_turn() const;
+  /// Of all nests; what is done once for a row counts only if lanes are rows.
+  Sizes all_sizes(bool per_sweep) const;
+  int fitting(int64_t extent, const Sizes& sizes, bool sweeps) const;
+
+  const LoopKernel& loops_;
+  const Domain& domain_;
+  const Cpu& cpu_;
+  std::optional<Varying> varying_;
+};
+
+}  // namespace tokamak
