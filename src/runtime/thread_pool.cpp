@@ -19,6 +19,7 @@
 
 #include "runtime/futex.h"
 #include "runtime/machine.h"
+#include "runtime/placement.h"
 #include "support/log.h"
 #include "tokamak/errors.h"
 
@@ -33,6 +34,8 @@ constexpr int kWakeAtOnce = 4;  // the woken wake others, so that a run on many 
 constexpr int64_t kSpinFirst = 30'000, kSpinLeast = 30'000, kSpinMost = 200'000;  // ns before a worker sleeps
 constexpr int64_t kCallerSpin =
     200'000;  // ns before a caller sleeps: a chunk may take that long, and so may waking up
+
+constexpr int kUnknown = -2;  // neither a core nor Placement::kNoCore
 
 thread_local bool this_thread_inside_run = false;
 thread_local bool this_thread_is_worker = false;
@@ -176,6 +179,8 @@ struct ThreadPool::State {
   std::atomic<int> sleepers = 0;
   std::atomic<uint32_t> resized = 0;  ///< moves with limit_; workers beyond the limit sleep on it
   std::atomic<bool> stopping = false;
+  std::atomic<int> kept_off = kUnknown;  ///< the core that no worker is to be woken on
+  const Placement placement;
   int cpus = 1;
   std::mutex mutex;  ///< guards the fields below, and starting and stopping
   std::vector<pthread_t> threads;
@@ -220,6 +225,7 @@ void ThreadPool::run_chunks(int64_t tasks, int64_t grain, Body body, int most_wo
     return;
   }
   run->open(body, tasks, std::max<int64_t>(grain, 1), threads);
+  keep_workers_off_this_core();
   state_->epoch.fetch_add(1);
   wake_workers(std::min<int64_t>(run->chunks, threads) - 1);
 
@@ -240,6 +246,17 @@ ThreadPool::Run* ThreadPool::take_run_slot() {
     }
   }
   return nullptr;
+}
+
+/// A call to the system where the caller has changed cores since the last time, else a few nanoseconds.
+void ThreadPool::keep_workers_off_this_core() {
+  const bool all_are_needed = num_threads() > state_->cpus;
+  const int core = all_are_needed ? Placement::kNoCore : Placement::current_core();
+  if (core == state_->kept_off.load(std::memory_order_relaxed)) return;
+  const std::unique_lock lock(state_->mutex, std::try_to_lock);
+  if (!lock) return;
+  state_->placement.keep_off(core, state_->threads);
+  state_->kept_off.store(core, std::memory_order_relaxed);
 }
 
 void ThreadPool::wake_workers(int64_t wanted) {
@@ -278,6 +295,7 @@ void ThreadPool::start_workers(int threads) {
       break;
     }
     state_->threads.push_back(thread);
+    state_->kept_off.store(kUnknown);  // of this one
     started_.fetch_add(1);
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -379,6 +397,7 @@ void ThreadPool::restart_after_fork() {
     run.taken.store(false);
   }
   state_->sleepers.store(0);
+  state_->kept_off.store(kUnknown);
   state_->threads.clear();
   started_.store(1);
 }

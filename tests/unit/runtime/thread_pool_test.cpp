@@ -1,6 +1,7 @@
 #include "runtime/thread_pool.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <atomic>
 #include <chrono>
@@ -156,6 +157,59 @@ TEST_F(ThreadPoolTest, WorksAfterSleeping) {
     expect_covers(pool, 1000, 1);
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
+}
+
+/// The cores that the thread of worker 1 may use, and the one that the caller is on.
+struct Seen {
+  cpu_set_t allowed_to_worker;
+  int core_of_caller;
+};
+Seen run_with_a_worker(ThreadPool& pool) {
+  Seen seen;
+  CPU_ZERO(&seen.allowed_to_worker);
+  std::atomic<int> inside = 0;
+  pool.run(2, 1, [&](int64_t, int64_t, int worker) {
+    if (worker == 0) {
+      seen.core_of_caller = sched_getcpu();
+    } else {
+      sched_getaffinity(0, sizeof(cpu_set_t), &seen.allowed_to_worker);
+    }
+    ++inside;
+    while (inside < 2) std::this_thread::yield();
+  });
+  return seen;
+}
+
+TEST_F(ThreadPoolTest, WorkersLeaveTheCallerItsCore) {
+  cpu_set_t own;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(own), &own), 0);
+  std::vector<int> cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core)
+    if (CPU_ISSET(core, &own)) cores.push_back(core);
+  if (cores.size() < 2) GTEST_SKIP() << "there is one core";
+  pool.set_num_threads(2);
+  for (int core : {cores[0], cores[1], cores[0]}) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // until the worker sleeps
+    const Seen seen = run_with_a_worker(pool);
+    EXPECT_EQ(seen.core_of_caller, core);
+    EXPECT_FALSE(CPU_ISSET(core, &seen.allowed_to_worker));
+    EXPECT_EQ(CPU_COUNT(&seen.allowed_to_worker), static_cast<int>(cores.size()) - 1);
+  }
+  ASSERT_EQ(sched_setaffinity(0, sizeof(own), &own), 0);
+}
+
+TEST_F(ThreadPoolTest, MoreThreadsThanCoresUseAllCores) {
+  pool.set_num_threads(2);
+  run_with_a_worker(pool);
+  pool.set_num_threads(usable_cpus() + 1);
+  cpu_set_t own;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(own), &own), 0);
+  const Seen seen = run_with_a_worker(pool);
+  EXPECT_TRUE(CPU_EQUAL(&own, &seen.allowed_to_worker));
 }
 
 TEST_F(ThreadPoolTest, RefusesImpossibleNumbers) {

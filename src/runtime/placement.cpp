@@ -1,0 +1,16 @@
+#include "runtime/placement.h"
+
+namespace tokamak {
+
+Placement::Placement() : known_(sched_getaffinity(0, sizeof(allowed_), &allowed_) == 0) {}
+
+void Placement::keep_off(int core, const std::vector<pthread_t>& workers) const {
+  if (!known_ || core >= CPU_SETSIZE) return;
+  cpu_set_t others = allowed_;
+  if (core != kNoCore) CPU_CLR(core, &others);
+  if (CPU_COUNT(&others) == 0) others = allowed_;
+  // Where it is not permitted, workers are woken wherever the system puts them.
+  for (pthread_t worker : workers) pthread_setaffinity_np(worker, sizeof(others), &others);
+}
+
+}  // namespace tokamak
