@@ -19,11 +19,17 @@ Sizes LaneChoice::sizes_in_lanes(const Loop& loop) const {
 int64_t LaneChoice::of_a_register() const { return cpu_.vector_bytes / all_sizes(false).widest; }
 
 int LaneChoice::of_loop(int64_t extent, bool sweeps) const {
-  const int lanes = fitting(extent, all_sizes(sweeps), sweeps);
+  const Sizes sizes = all_sizes(sweeps);
+  const int lanes = fitting(extent, sizes, sweeps);
   // More registers take longer to compile: only where there is enough to do.
   constexpr int64_t kMany = 1 << 14;
-  constexpr int kRegistersInFlight = 8;
-  return !sweeps && extent >= kMany && gathers_in_turn() ? lanes * kRegistersInFlight : lanes;
+  if (sweeps || extent < kMany) return lanes;
+  constexpr int kGathersInFlight = 8;
+  if (gathers_in_turn()) return lanes * kGathersInFlight;
+  // A long body is a chain of steps that wait for each other, and the processor does not look so far ahead
+  // that it finds the next iteration's. With registers of 64 bytes an iteration is twice as much already.
+  constexpr double kLongBody = 60;
+  return sizes.cost >= kLongBody && cpu_.vector_bytes < 64 ? lanes * 2 : lanes;
 }
 
 int LaneChoice::of_rows(int64_t extent) const {

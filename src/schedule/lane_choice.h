@@ -17,7 +17,7 @@ class LaneChoice {
   /// What one register holds of the widest element that is not the same for all lanes.
   int64_t of_a_register() const;
   /// As many as that; several registers' worth where a reduction would wait for its own last step otherwise,
-  /// or one gather for the next.
+  /// one gather for the next, or a long body for each of its steps.
   int of_loop(int64_t extent, bool sweeps) const;
   /// Of a sweep whose lanes are rows: so many that a few rows are swept together, since what lies next to
   /// each other is then read at once.
