@@ -5,7 +5,7 @@
 
 #include "location.h"
 #include "reports.h"
-#include "runtime/profiler.h"
+#include "runtime/profile_writer.h"
 #include "support/log.h"
 #include "tokamak/memory.h"
 
@@ -62,7 +62,20 @@ void bind_profiler(nb::module_& module) {
 
   nb::class_<ProfileSession>(module, "ProfileSession")
       .def(nb::init<>())
-      .def("finish", &ProfileSession::finish);
+      .def("finish", &ProfileSession::finish, nb::call_guard<nb::gil_scoped_release>());
+
+  nb::class_<ProfileWriter>(module, "ProfileWriter")
+      .def(nb::init<const ProfileSession&, const std::string&>(), nb::keep_alive<1, 2>())
+      .def("close", &ProfileWriter::close, nb::call_guard<nb::gil_scoped_release>());
+
+  module.def("profiling", [] { return profiler::enabled(); });
+  module.def("profile_clock_ns", &profiler::now_ns);
+  module.def("record_compiling", [](std::string name, int64_t start_ns) {
+    profiler::record({.name = std::move(name),
+                      .category = ProfileCategory::compile,
+                      .start_ns = start_ns,
+                      .end_ns = profiler::now_ns()});
+  });
 }
 
 }  // namespace
