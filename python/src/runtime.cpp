@@ -43,6 +43,17 @@ void set_log_handler(const nb::object& handler) {
 
 void bind_profiler(nb::module_& module) {
   nb::class_<ProfileEvent>(module, "ProfileEvent")
+      .def(
+          "__init__",
+          [](ProfileEvent* event, std::string name, const std::string& category, int thread, int64_t start_ns,
+             int64_t end_ns, int64_t bytes_read, int64_t bytes_written, double flops) {
+            new (event) ProfileEvent{std::move(name), category_named(category),
+                                     thread,          start_ns,
+                                     end_ns,          bytes_read,
+                                     bytes_written,   flops};
+          },
+          nb::arg("name"), nb::arg("category"), nb::arg("thread"), nb::arg("start_ns"), nb::arg("end_ns"),
+          nb::arg("bytes_read"), nb::arg("bytes_written"), nb::arg("flops"))
       .def_ro("name", &ProfileEvent::name)
       .def_prop_ro("category",
                    [](const ProfileEvent& event) { return std::string(to_string(event.category)); })
@@ -54,6 +65,13 @@ void bind_profiler(nb::module_& module) {
       .def_ro("flops", &ProfileEvent::flops);
 
   nb::class_<Profile>(module, "Profile")
+      .def(
+          "__init__",
+          [](Profile* profile, std::vector<ProfileEvent> events, std::vector<std::string> threads,
+             int64_t duration_ns, int64_t dropped) {
+            new (profile) Profile{std::move(events), std::move(threads), duration_ns, dropped};
+          },
+          nb::arg("events"), nb::arg("threads"), nb::arg("duration_ns"), nb::arg("dropped"))
       .def_ro("events", &Profile::events)
       .def_ro("threads", &Profile::threads)
       .def_ro("duration_ns", &Profile::duration_ns)

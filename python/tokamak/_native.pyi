@@ -182,8 +182,22 @@ class ProfileEvent:
     bytes_read: int
     bytes_written: int
     flops: float
+    def __init__(
+        self,
+        name: str,
+        category: str,
+        thread: int,
+        start_ns: int,
+        end_ns: int,
+        bytes_read: int,
+        bytes_written: int,
+        flops: float,
+    ) -> None: ...
 
 class Profile:
+    def __init__(
+        self, events: list[ProfileEvent], threads: list[str], duration_ns: int, dropped: int
+    ) -> None: ...
     events: list[ProfileEvent]
     threads: list[str]
     duration_ns: int

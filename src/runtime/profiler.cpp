@@ -140,10 +140,17 @@ std::string_view innermost_name() noexcept {
 
 }  // namespace profiler
 
-std::string_view to_string(ProfileCategory category) {
-  static constexpr std::array<std::string_view, 6> kNames = {"kernel",  "library",    "call",
-                                                             "compile", "allocation", "worker"};
-  return kNames[static_cast<size_t>(category)];
+namespace {
+constexpr std::array<std::string_view, 6> kCategoryNames = {"kernel",  "library",    "call",
+                                                            "compile", "allocation", "worker"};
+}
+
+std::string_view to_string(ProfileCategory category) { return kCategoryNames[static_cast<size_t>(category)]; }
+
+ProfileCategory category_named(std::string_view name) {
+  const auto found = std::find(kCategoryNames.begin(), kCategoryNames.end(), name);
+  return found == kCategoryNames.end() ? ProfileCategory::kernel
+                                       : static_cast<ProfileCategory>(found - kCategoryNames.begin());
 }
 
 ProfileSession::ProfileSession() {

@@ -24,6 +24,8 @@ enum class ProfileCategory : uint8_t {
   worker,      ///< the part of a thread of the pool in a step
 };
 std::string_view to_string(ProfileCategory category);
+/// The category of that name; kernel for a name that is none's.
+ProfileCategory category_named(std::string_view name);
 
 struct ProfileEvent {
   std::string name;
