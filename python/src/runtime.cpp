@@ -3,9 +3,12 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "codegen/llvm_version.h"
 #include "location.h"
 #include "reports.h"
+#include "runtime/machine.h"
 #include "runtime/profile_writer.h"
+#include "support/cpu.h"
 #include "support/log.h"
 #include "tokamak/memory.h"
 
@@ -23,6 +26,23 @@ nb::dict memory_stats_dict() {
   dict["cache_limit"] = use.cache_limit;
   dict["hits"] = use.hits;
   dict["misses"] = use.misses;
+  return dict;
+}
+
+/// What code is made for, and what of the machine this process may use.
+nb::dict machine_dict() {
+  const Cpu& cpu = current_cpu();
+  const MemoryLimits memory = memory_limits();
+  nb::dict dict;
+  dict["cpu"] = cpu.name;
+  dict["vector_bytes"] = cpu.vector_bytes;
+  dict["l1_bytes"] = cpu.l1_bytes;
+  dict["l2_bytes"] = cpu.l2_bytes;
+  dict["l3_bytes"] = cpu.l3_bytes;
+  dict["usable_cpus"] = usable_cpus();
+  dict["memory_total"] = memory.total;
+  dict["memory_available"] = memory.available;
+  dict["llvm"] = nb::str(llvm_version().data(), llvm_version().size());
   return dict;
 }
 
@@ -101,6 +121,7 @@ void bind_profiler(nb::module_& module) {
 void bind_runtime(nb::module_& module) {
   bind_profiler(module);
   module.def("memory_stats", memory_stats_dict);
+  module.def("machine", machine_dict);
   module.def("trim_memory", [] {
     nb::gil_scoped_release release;
     return trim_memory();

@@ -17,7 +17,7 @@ from ._array import Array
 from ._jit import jit
 from ._profile import Profile, profile
 
-__all__ = ["Comparison", "Run", "compare"]
+__all__ = ["Comparison", "Run", "compare", "same_results"]
 
 _LEAST_ROUNDS = 3
 _MOST_ROUNDS = 20
@@ -157,7 +157,7 @@ def compare(f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Comparison:
     for label, kind in kinds.items():
         own = copy.deepcopy(given)
         results[label] = (kind(*own[0], **own[1]), own)
-    writes = not _same(given, results["compiled"][1])
+    writes = not same_results(given, results["compiled"][1])
     if not writes:  # as they lie in memory, which copies may not: compiles for that
         for kind in kinds.values():
             kind(*args, **kwargs)
@@ -176,7 +176,7 @@ def compare(f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Comparison:
         Run(label, best[label], kind.explain(*args, **kwargs)) for label, kind in kinds.items()
     )
     name = getattr(function, "__name__", type(function).__name__)
-    return Comparison(name, eager, compiled, _same(*results.values()))
+    return Comparison(name, eager, compiled, same_results(*results.values()))
 
 
 def _kernel_time(recorded: Profile) -> int:
@@ -184,12 +184,12 @@ def _kernel_time(recorded: Profile) -> int:
     return max(kernel.end_ns for kernel in kernels) - kernels[0].start_ns if kernels else 0
 
 
-def _same(a: Any, b: Any) -> bool:
+def same_results(a: Any, b: Any) -> bool:
     """Whether two structures of results are equal, but for what sums in another order differ by."""
     if isinstance(a, dict):
-        return isinstance(b, dict) and a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
+        return isinstance(b, dict) and a.keys() == b.keys() and all(same_results(a[key], b[key]) for key in a)
     if isinstance(a, (list, tuple)):
-        return len(a) == len(b) and all(map(_same, a, b))
+        return len(a) == len(b) and all(map(same_results, a, b))
     if not isinstance(a, (np.ndarray, np.generic, Array)):
         return not isinstance(a, (int, float, complex, str, bytes)) or bool(a == b)
     left, right = np.asarray(a), np.asarray(b)
