@@ -59,6 +59,8 @@ def _profile(entries: list[dict[str, Any]], about: dict[str, Any]) -> _native.Pr
         if entry.get("ph") == "M" and entry.get("name") == "thread_name":
             threads[int(entry["tid"])] = str(entry["args"]["name"])
         elif entry.get("ph") == "X":
+            if not {"name", "ts", "dur"} <= entry.keys():
+                raise ValueError("it has an event without name, start or duration")
             events.append(_event(entry))
     events.sort(key=lambda event: event.start_ns)
     count = max([*threads, *(event.thread for event in events)], default=-1) + 1

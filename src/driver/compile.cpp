@@ -58,8 +58,10 @@ Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const
   clock.finish("passes");
 
   // 2. Fusion: which operations share a kernel.
-  FusionResult fusion =
-      fuse(optimized, {.fuse = options.fuse, .l2_bytes = cpu.l2_bytes, .l3_bytes = cpu.l3_bytes});
+  FusionResult fusion = fuse(optimized, {.fuse = options.fuse,
+                                         .keep_dead = !options.optimize,
+                                         .l2_bytes = cpu.l2_bytes,
+                                         .l3_bytes = cpu.l3_bytes});
   share_code(optimized, layouts, fusion.kernels);
   clock.finish("fusion");
 
