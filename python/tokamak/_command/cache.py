@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> None:
     if options.script is not None:
         if not options.script.endswith(".py"):
             raise usage_error(f"'{options.script}' is no script: its name ends in .py")
-        names = target.run_script(options.script, options.words)
+        names = target.run_script(options.script, options.words, quiet=options.json)
         functions = [entry for entry in map(_entry, list(_jit._cores)) if entry["programs"]]
         functions.sort(key=lambda entry: entry["name"])
         names.clear()  # which kept the functions alive until they were asked

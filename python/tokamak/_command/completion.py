@@ -54,7 +54,7 @@ def _commands(parser: argparse.ArgumentParser) -> list[_Command]:
 
 def _bash(commands: list[_Command]) -> str:
     cases = "".join(
-        f"    {command.name}) words='{' '.join([option for option, _ in command.options] + command.words)}' ;;\n"
+        f"    {command.name}) words='{' '.join(command.words + [option for option, _ in command.options])}' ;;\n"
         for command in commands
     )
     names = " ".join(command.name for command in commands)

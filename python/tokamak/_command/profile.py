@@ -55,7 +55,7 @@ def _recorded(options: argparse.Namespace) -> _profile.Profile:
     try:
         with _profile.profile(options.output) as recorded:
             if str(options.target).endswith(".py"):
-                target.run_script(options.target, options.words)
+                target.run_script(options.target, options.words, quiet=options.json)
             else:
                 _call(options)
     except BaseException:

@@ -11,7 +11,7 @@ import runpy
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -102,12 +102,14 @@ def _script(place: str) -> Path:
     return path
 
 
-def run_script(place: str, words: list[str]) -> dict[str, Any]:
-    """Runs a whole script, as `python script.py words...` does. Gives the names of its module; none if it exits early."""
+def run_script(place: str, words: list[str], *, quiet: bool) -> dict[str, Any]:
+    """Runs a whole script, as `python script.py words...` does. Gives the names of its module; none if it exits early. What it prints
+    goes to the standard error where the standard output is for something else."""
     path = _script(place)
     sys.argv = [place, *words]
     sys.path.insert(0, os.fspath(path.parent))
-    with failures_of(place):
+    aside = redirect_stdout(sys.stderr) if quiet else nullcontext()
+    with failures_of(place), aside:
         return runpy.run_path(os.fspath(path), run_name="__main__")
     return {}
 

@@ -3,9 +3,13 @@
 
 const ROW = 22, HEAD = 24, AXIS = 24;
 
-/** Round numbers, about every `wanted` of the range. */
-function ticks(from, to, wanted) {
+/** Round numbers, about `wanted` of them: powers of two for bytes. */
+function ticks(from, to, wanted, binary) {
   const rough = (to - from) / Math.max(1, wanted);
+  if (binary) {
+    const step = 2 ** Math.ceil(Math.log2(rough));
+    return Array.from({length: Math.floor(to / step) + 1}, (_, i) => i * step).filter((at) => at >= from);
+  }
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((candidate) => candidate >= rough) ?? 10 * power;
   const found = [];
@@ -14,9 +18,9 @@ function ticks(from, to, wanted) {
 }
 
 /** `rows` are {label, head}, from above; a head is a line of text. `boxes` are {row, start, length, name, colour, about} with `about` the attributes
- *  `data-...` of its element. The axis goes from 0 to `span`, and `text` writes its numbers. `onchoose(box)` is called when a box is clicked.
+ *  `data-...` of its element. The axis goes from 0 to `span`, and `text` writes its numbers, which are bytes if `binary`. `onchoose(box)` is called when a box is clicked.
  *  Gives an element with methods: search(text) gives the boxes found, show(box), all(). */
-function chart({rows, boxes, span, text, label, onchoose, hint}) {
+function chart({rows, boxes, span, text, binary = false, label, onchoose, hint}) {
   const tops = [];
   let height = AXIS;
   for (const row of rows) {
@@ -29,11 +33,11 @@ function chart({rows, boxes, span, text, label, onchoose, hint}) {
 
   const drawing = svg("svg", {height: height + 6, tabindex: 0, role: "group", "aria-label": label});
   const whole = Math.max(span, 1e-9);
-  let from = 0, to = whole, width = 800, found = null, chosen = null, waiting = false;
+  let from = 0, to = whole, width = 0, found = null, chosen = null, waiting = false;
   const place = (value) => ((value - from) / (to - from)) * width;
 
   function axis() {
-    return ticks(from, to, width / 110).map((at) => [
+    return ticks(from, to, width / 110, binary).map((at) => [
       svg("line", {x1: place(at), x2: place(at), y1: AXIS - 6, y2: height, class: "tick"}),
       svg("text", {x: place(at) + 3, y: AXIS - 9, class: "tick"}, text(at)),
     ]);
@@ -71,7 +75,7 @@ function chart({rows, boxes, span, text, label, onchoose, hint}) {
     drawing.replaceChildren(...[axis(), rows.map(drawnRow)].flat(Infinity));
   }
   function changed() {
-    if (waiting) return;
+    if (waiting || !width) return;  // the first time when its width is known
     waiting = true;
     requestAnimationFrame(draw);
   }
