@@ -108,11 +108,9 @@ void bind_profiler(nb::module_& module) {
 
   module.def("profiling", [] { return profiler::enabled(); });
   module.def("profile_clock_ns", &profiler::now_ns);
-  module.def("record_compiling", [](std::string name, int64_t start_ns) {
-    profiler::record({.name = std::move(name),
-                      .category = ProfileCategory::compile,
-                      .start_ns = start_ns,
-                      .end_ns = profiler::now_ns()});
+  module.def("record_compiling", [](const std::string& name, int64_t start_ns) {
+    profiler::record(
+        name, {.category = ProfileCategory::compile, .start_ns = start_ns, .end_ns = profiler::now_ns()});
   });
 }
 

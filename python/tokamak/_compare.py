@@ -146,8 +146,10 @@ def compare(f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Comparison:
 
     Arguments that the function writes to are copied for every run: the caller's stay as they are.
     """
-    function = f.__wrapped__ if isinstance(f, _native.JitCallable) else f
-    options = f.options._asdict() if isinstance(f, _native.JitCallable) else {}
+    given_one: Any = f
+    is_jitted = isinstance(f, _native.JitCallable)
+    function = given_one.__wrapped__ if is_jitted else f
+    options = given_one.options._asdict() if is_jitted else {}
     kinds = {
         "one kernel per operation": jit(function, **{**options, "fuse": False, "optimize": False}),
         "compiled": jit(function, **options),

@@ -7,9 +7,10 @@ import json
 import os
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from . import _format, _native, _pages, _trace_file
 from ._errors import UserError, UserValueError, fail
@@ -21,7 +22,8 @@ __all__ = ["Profile", "ProfileEvent", "ProfileTotal", "load_profile", "profile"]
 _MOST_ON_A_PAGE = 200_000
 
 
-class ProfileTotal(NamedTuple):
+@dataclass(frozen=True)
+class ProfileTotal:
     """All events of one name and category together."""
 
     name: str

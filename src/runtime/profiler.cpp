@@ -21,10 +21,36 @@ namespace {
 
 constexpr size_t kMostEventsPerThread = size_t{1} << 20;
 
+/// A list that never moves what it has, and keeps some memory when it is cleared: recording must cost little.
+class EventList {
+ public:
+  size_t size() const { return size_; }
+  const ProfileEvent& operator[](size_t i) const { return (*chunks_[i / kChunk])[i % kChunk]; }
+
+  /// A place at the end, with what an earlier event may have left there.
+  ProfileEvent& add() {
+    if (size_ == chunks_.size() * kChunk) chunks_.push_back(std::make_unique<Chunk>());
+    ProfileEvent& place = (*chunks_[size_ / kChunk])[size_ % kChunk];
+    ++size_;
+    return place;
+  }
+
+  void clear() {
+    size_ = 0;
+    if (chunks_.size() > kKept) chunks_.resize(kKept);
+  }
+
+ private:
+  static constexpr size_t kChunk = 512, kKept = 8;
+  using Chunk = std::array<ProfileEvent, kChunk>;
+  std::vector<std::unique_ptr<Chunk>> chunks_;
+  size_t size_ = 0;
+};
+
 /// Events of one thread. Its lock is contended only by snapshots.
 struct ThreadEvents {
   std::mutex mutex;
-  std::vector<ProfileEvent> events;  ///< by end
+  EventList events;  ///< by end
   int64_t dropped = 0;
   std::string name;
 };
@@ -104,7 +130,7 @@ void close_session() {
   if (detail::open_sessions.fetch_sub(1) != 1) return;
   for (const auto& thread : all.threads) {
     const std::lock_guard thread_lock(thread->mutex);
-    std::vector<ProfileEvent>().swap(thread->events);
+    thread->events.clear();
     thread->dropped = 0;
   }
   // Threads that have ended are known by nobody else any more.
@@ -119,7 +145,7 @@ int64_t now_ns() {
   return time.tv_sec * int64_t{1'000'000'000} + time.tv_nsec;
 }
 
-void record(ProfileEvent event) noexcept {
+void record(std::string_view name, const ProfileEvent& event) noexcept {
   if (!enabled()) return;
   try {
     ThreadEvents& mine = events_of_this_thread();
@@ -127,9 +153,16 @@ void record(ProfileEvent event) noexcept {
     if (!enabled()) return;
     if (mine.events.size() >= kMostEventsPerThread) {
       ++mine.dropped;
-    } else {
-      mine.events.push_back(std::move(event));
+      return;
     }
+    ProfileEvent& place = mine.events.add();
+    place.name.assign(name);
+    place.category = event.category;
+    place.start_ns = event.start_ns;
+    place.end_ns = event.end_ns;
+    place.bytes_read = event.bytes_read;
+    place.bytes_written = event.bytes_written;
+    place.flops = event.flops;
   } catch (...) {  // no memory: profiling must not break what it watches
   }
 }
@@ -189,16 +222,12 @@ void ProfileScope::begin(ProfileCategory category, std::string_view name) noexce
 void ProfileScope::end() noexcept {
   const int64_t end_ns = profiler::now_ns();
   profiler::innermost = outer_;
-  try {
-    profiler::record({.name = std::string(name_),
-                      .category = category_,
-                      .start_ns = start_ns_,
-                      .end_ns = end_ns,
-                      .bytes_read = bytes_read_,
-                      .bytes_written = bytes_written_,
-                      .flops = flops_});
-  } catch (...) {  // no memory for the name
-  }
+  profiler::record(name_, {.category = category_,
+                           .start_ns = start_ns_,
+                           .end_ns = end_ns,
+                           .bytes_read = bytes_read_,
+                           .bytes_written = bytes_written_,
+                           .flops = flops_});
 }
 
 }  // namespace tokamak

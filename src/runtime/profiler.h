@@ -64,9 +64,9 @@ inline bool enabled() { return detail::open_sessions.load(std::memory_order_rela
 /// The clock of the events: monotonic nanoseconds.
 int64_t now_ns();
 
-/// Records an event of the calling thread, its times by now_ns(), if a session is open; `thread` is filled
-/// in.
-void record(ProfileEvent event) noexcept;
+/// Records an event of the calling thread, its times by now_ns(), if a session is open. `thread` is filled
+/// in, and the name is the one given here.
+void record(std::string_view name, const ProfileEvent& event) noexcept;
 
 /// The name of the innermost scope of this thread that is being recorded; empty when there is none.
 std::string_view innermost_name() noexcept;

@@ -78,8 +78,10 @@ class _Maker:
 
     def _shape(self, node: ast.Subscript) -> tuple[int, ...]:
         sizes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        shape = [size.value for size in sizes if isinstance(size, ast.Constant)]
-        if len(shape) < len(sizes) or not all(type(size) is int for size in shape):
+        shape = [
+            size.value for size in sizes if isinstance(size, ast.Constant) and isinstance(size.value, int)
+        ]
+        if len(shape) < len(sizes):
             raise usage_error(f"--args: '{ast.unparse(node)}' needs whole numbers as its shape")
         return tuple(shape)
 
@@ -104,4 +106,5 @@ def _dtype(name: str) -> np.dtype[Any]:
         import ml_dtypes
     except ImportError:
         raise Failure("--args: bf16 needs the package ml_dtypes") from None
-    return np.dtype(ml_dtypes.bfloat16)
+    found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    return found

@@ -116,7 +116,7 @@ def _ml_dtypes_version() -> dict[str, str | None]:
 
 def _best(function: Any, *args: Any) -> float:
     function(*args)
-    times = []
+    times: list[float] = []
     end = time.perf_counter() + 0.25
     while not times or time.perf_counter() < end:
         start = time.perf_counter()

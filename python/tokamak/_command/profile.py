@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 import sys
 import warnings
@@ -41,7 +42,7 @@ def run(options: argparse.Namespace) -> None:
     else:
         recorded = _recorded(options)
     if options.json:
-        totals = [total._asdict() for total in recorded.totals()]
+        totals = [dataclasses.asdict(total) for total in recorded.totals()]
         about = {"duration_ns": recorded.duration_ns, "threads": recorded.threads}
         output.print_json({**about, "problem": recorded.problem, "totals": totals})
     else:
