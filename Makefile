@@ -16,7 +16,7 @@ export PYTHON JOBS
 WORK ?=
 ARGS ?=
 
-.PHONY: help setup system build demo bench bench-compile guard test test-cpp test-lit test-python test-example explore install \
+.PHONY: help setup system build demo bench bench-compile guard test test-packages test-cpp test-lit test-python test-example explore install \
         format lint lint-setup tidy clean distclean
 
 help: ## Show this list
@@ -56,7 +56,11 @@ bench-compile: build ## Count the instructions that compiling takes
 guard: build ## Check in seconds that no speed has collapsed, against NumPy only
 	@$(VENV)/bin/python bench/guard.py
 
-test: build ## Run all tests
+# The browser that the tests of pages drive.
+test-packages:
+	@scripts/install-packages.sh scripts/packages-test.txt
+
+test: build test-packages ## Run all tests
 	@scripts/run-tests.sh $(BUILD) $(VENV) example lit cpp guard python
 
 test-cpp: build ## Run the C++ tests
@@ -65,10 +69,10 @@ test-cpp: build ## Run the C++ tests
 test-lit: build ## Run the text IR tests
 	@scripts/run-tests.sh $(BUILD) $(VENV) lit
 
-test-python: build ## Run the Python tests
+test-python: build test-packages ## Run the Python tests
 	@scripts/run-tests.sh $(BUILD) $(VENV) python
 
-explore: build ## Run the Python tests with new random examples, eight times as many
+explore: build test-packages ## Run the Python tests with new random examples, eight times as many
 	@HYPOTHESIS_PROFILE=explore scripts/run-tests.sh $(BUILD) $(VENV) python
 
 test-example: build ## Build and run the find_package example

@@ -11,4 +11,15 @@ path_file=$site/tokamak_build.pth
 if [[ $(cat "$path_file" 2>/dev/null) != "$build/python" ]]; then
   echo "$build/python" >"$path_file"
 fi
-ln -sfn "$build/bin/tokamak" "$venv/bin/tokamak"
+
+# The script that an installed package has.
+command=$venv/bin/tokamak
+script="#!$(cd "$venv" && pwd)/bin/python
+import sys
+from tokamak._command import main
+sys.exit(main())"
+if [[ -L $command || $(cat "$command" 2>/dev/null) != "$script" ]]; then
+  rm -f "$command"
+  echo "$script" >"$command"
+  chmod +x "$command"
+fi

@@ -1,11 +1,13 @@
 // tokamak explain: what the compiler makes of the functions of a file.
 
+#include <cstdio>
 #include <iostream>
 
 #include "commands.h"
 #include "driver/compile.h"
 #include "files.h"
 #include "ir/text.h"
+#include "support/json.h"
 
 namespace tokamak::tool {
 namespace {
@@ -15,6 +17,7 @@ constexpr Option kOptions[] = {
     {"--show", "WHAT",
      "a list: graph, schedule, loops, llvm, asm of each kernel, and memory; graph when not given"},
     {"--summary", "", "kernels, traffic, memory and times in a few lines"},
+    {"--json", "", "print JSON instead of text"},
 };
 
 void show(const KernelReport& kernel, const std::string& what) {
@@ -41,6 +44,57 @@ void print_kernel(const KernelReport& kernel, const std::vector<std::string>& wa
   for (const std::string& what : wanted) show(kernel, what);
 }
 
+/// Elements as the list of JSON that `text` makes of each.
+template <class T, class Text>
+std::string json_list(const std::vector<T>& elements, Text text) {
+  std::string list;
+  for (const T& element : elements) (list += list.empty() ? "[" : ", ") += text(element);
+  return list.empty() ? "[]" : list + "]";
+}
+
+std::string kernel_json(const KernelReport& kernel) {
+  char flops[40];
+  std::snprintf(flops, sizeof flops, "%.17g", kernel.flops);
+  return "{\"name\": " + json_string(kernel.name) + ", \"ops\": " + json_list(kernel.ops, json_string) +
+         ", \"bytes_read\": " + std::to_string(kernel.bytes_read) +
+         ", \"bytes_written\": " + std::to_string(kernel.bytes_written) + ", \"flops\": " + flops + "}";
+}
+
+std::string refused_json(const RefusedFusion& refused) {
+  return "{\"producer\": " + json_string(refused.producer) +
+         ", \"consumer\": " + json_string(refused.consumer) + ", \"reason\": " + json_string(refused.reason) +
+         "}";
+}
+
+std::string explanation_json(const std::string& name, const Explanation& explanation) {
+  const MemoryReport& memory = explanation.memory();
+  return "{\"function\": " + json_string(name) +
+         ", \"kernels\": " + json_list(explanation.kernels(), kernel_json) +
+         ", \"memory\": {\"peak_bytes\": " + std::to_string(memory.peak_bytes) +
+         ", \"naive_bytes\": " + std::to_string(memory.naive_bytes) +
+         ", \"arena_bytes\": " + std::to_string(memory.arena_bytes) +
+         ", \"output_bytes\": " + std::to_string(memory.output_bytes) +
+         "}, \"refused\": " + json_list(explanation.refused(), refused_json) + "}";
+}
+
+int print_json(const std::string& path, bool fuse) {
+  std::vector<std::string> functions;
+  for (const Graph& graph : parse(read_file(path), shown_path(path))) {
+    const std::vector<Layout> layouts(graph.parameters().size());
+    functions.push_back(explanation_json(graph.name(), *compile(graph, layouts, {.fuse = fuse}).explanation));
+  }
+  std::cout << json_list(functions, [](const std::string& text) { return text; }) << "\n";
+  return kOk;
+}
+
+/// Functions of Python are for the command of the Python package, which takes them before they get here.
+void refuse_python(const std::string& path) {
+  if (path.ends_with(".py") || path.find(".py:") != std::string::npos) {
+    throw UsageError("'" + path +
+                     "' is Python: it needs the command of the Python package; this one takes text IR");
+  }
+}
+
 }  // namespace
 
 std::span<const Option> explain_options() { return kOptions; }
@@ -49,6 +103,8 @@ int run_explain(const Arguments& arguments) {
   std::vector<std::string> wanted = arguments.list("--show");
   if (wanted.empty() && !arguments.has("--summary")) wanted = {"graph"};
   const std::string& path = arguments.file();
+  refuse_python(path);
+  if (arguments.has("--json")) return print_json(path, !arguments.has("--no-fuse"));
   for (const Graph& graph : parse(read_file(path), shown_path(path))) {
     const std::vector<Layout> layouts(graph.parameters().size());
     const Compiled compiled = compile(graph, layouts, {.fuse = !arguments.has("--no-fuse")});

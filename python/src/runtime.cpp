@@ -3,9 +3,12 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "codegen/llvm_version.h"
 #include "location.h"
 #include "reports.h"
-#include "runtime/profiler.h"
+#include "runtime/machine.h"
+#include "runtime/profile_writer.h"
+#include "support/cpu.h"
 #include "support/log.h"
 #include "tokamak/memory.h"
 
@@ -26,6 +29,23 @@ nb::dict memory_stats_dict() {
   return dict;
 }
 
+/// What code is made for, and what of the machine this process may use.
+nb::dict machine_dict() {
+  const Cpu& cpu = current_cpu();
+  const MemoryLimits memory = memory_limits();
+  nb::dict dict;
+  dict["cpu"] = cpu.name;
+  dict["vector_bytes"] = cpu.vector_bytes;
+  dict["l1_bytes"] = cpu.l1_bytes;
+  dict["l2_bytes"] = cpu.l2_bytes;
+  dict["l3_bytes"] = cpu.l3_bytes;
+  dict["usable_cpus"] = usable_cpus();
+  dict["memory_total"] = memory.total;
+  dict["memory_available"] = memory.available;
+  dict["llvm"] = nb::str(llvm_version().data(), llvm_version().size());
+  return dict;
+}
+
 /// Sends the log to `handler(channel, message)`, which must not call back into a function that logs.
 void set_log_handler(const nb::object& handler) {
   nb::object* kept = new nb::object(handler);  // leaked on purpose: the sink may outlive the interpreter
@@ -43,6 +63,17 @@ void set_log_handler(const nb::object& handler) {
 
 void bind_profiler(nb::module_& module) {
   nb::class_<ProfileEvent>(module, "ProfileEvent")
+      .def(
+          "__init__",
+          [](ProfileEvent* event, std::string name, const std::string& category, int thread, int64_t start_ns,
+             int64_t end_ns, int64_t bytes_read, int64_t bytes_written, double flops) {
+            new (event) ProfileEvent{std::move(name), category_named(category),
+                                     thread,          start_ns,
+                                     end_ns,          bytes_read,
+                                     bytes_written,   flops};
+          },
+          nb::arg("name"), nb::arg("category"), nb::arg("thread"), nb::arg("start_ns"), nb::arg("end_ns"),
+          nb::arg("bytes_read"), nb::arg("bytes_written"), nb::arg("flops"))
       .def_ro("name", &ProfileEvent::name)
       .def_prop_ro("category",
                    [](const ProfileEvent& event) { return std::string(to_string(event.category)); })
@@ -54,6 +85,13 @@ void bind_profiler(nb::module_& module) {
       .def_ro("flops", &ProfileEvent::flops);
 
   nb::class_<Profile>(module, "Profile")
+      .def(
+          "__init__",
+          [](Profile* profile, std::vector<ProfileEvent> events, std::vector<std::string> threads,
+             int64_t duration_ns, int64_t dropped) {
+            new (profile) Profile{std::move(events), std::move(threads), duration_ns, dropped};
+          },
+          nb::arg("events"), nb::arg("threads"), nb::arg("duration_ns"), nb::arg("dropped"))
       .def_ro("events", &Profile::events)
       .def_ro("threads", &Profile::threads)
       .def_ro("duration_ns", &Profile::duration_ns)
@@ -62,7 +100,18 @@ void bind_profiler(nb::module_& module) {
 
   nb::class_<ProfileSession>(module, "ProfileSession")
       .def(nb::init<>())
-      .def("finish", &ProfileSession::finish);
+      .def("finish", &ProfileSession::finish, nb::call_guard<nb::gil_scoped_release>());
+
+  nb::class_<ProfileWriter>(module, "ProfileWriter")
+      .def(nb::init<const ProfileSession&, const std::string&>(), nb::keep_alive<1, 2>())
+      .def("close", &ProfileWriter::close, nb::call_guard<nb::gil_scoped_release>());
+
+  module.def("profiling", [] { return profiler::enabled(); });
+  module.def("profile_clock_ns", &profiler::now_ns);
+  module.def("record_compiling", [](const std::string& name, int64_t start_ns) {
+    profiler::record(
+        name, {.category = ProfileCategory::compile, .start_ns = start_ns, .end_ns = profiler::now_ns()});
+  });
 }
 
 }  // namespace
@@ -70,6 +119,7 @@ void bind_profiler(nb::module_& module) {
 void bind_runtime(nb::module_& module) {
   bind_profiler(module);
   module.def("memory_stats", memory_stats_dict);
+  module.def("machine", machine_dict);
   module.def("trim_memory", [] {
     nb::gil_scoped_release release;
     return trim_memory();

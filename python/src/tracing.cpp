@@ -102,15 +102,16 @@ std::optional<int64_t> offset_of_part(const LeafSpec& spec, const WrittenPart& p
 /// values, when calls of this form can take the hot path. `known` are the numbers among the arguments whose
 /// values are part of the program, `orders` those of the axes of the outputs in memory.
 void compile_into(CallTable& table, CallTable* hot, const nb::list& objects, const Graph& graph, bool fuse,
-                  bool fast_math, const std::vector<int>& donated, const std::vector<Written>& written,
-                  const std::vector<int>& taken, const std::string& form, const nb::object& build,
-                  const std::vector<nb::object>& statics, const nb::object& guards,
+                  bool optimize, bool fast_math, const std::vector<int>& donated,
+                  const std::vector<Written>& written, const std::vector<int>& taken, const std::string& form,
+                  const nb::object& build, const std::vector<nb::object>& statics, const nb::object& guards,
                   const std::vector<size_t>& known, const std::vector<AxisOrder>& orders) {
   Leaves leaves(objects);
   if (leaves.bad >= 0) throw InternalError("compiling for something that is no argument");
   std::vector<Layout> layouts;
   CompileOptions options;
   options.fuse = fuse;
+  options.optimize = optimize;
   options.fast_math = fast_math;
   options.donated = donated;
   auto entry = std::unique_ptr<Entry, void (*)(Entry*)>(new Entry, [](Entry* made) { made->release(); });
@@ -336,9 +337,9 @@ void bind_tracing(nb::module_& module) {
       .def("call", call, nb::arg("leaves"), nb::arg("as_arrays"))
       .def("explanation", explanation, nb::arg("leaves"))
       .def("compile", compile_into, nb::arg("hot").none(), nb::arg("leaves"), nb::arg("graph"),
-           nb::arg("fuse"), nb::arg("fast_math"), nb::arg("donated"), nb::arg("written"), nb::arg("taken"),
-           nb::arg("form"), nb::arg("build").none(), nb::arg("statics"), nb::arg("guards").none(),
-           nb::arg("known"), nb::arg("orders"))
+           nb::arg("fuse"), nb::arg("optimize"), nb::arg("fast_math"), nb::arg("donated"), nb::arg("written"),
+           nb::arg("taken"), nb::arg("form"), nb::arg("build").none(), nb::arg("statics"),
+           nb::arg("guards").none(), nb::arg("known"), nb::arg("orders"))
       .def("clear", &CallTable::clear)
       .def("__len__", &CallTable::size)
       .def_rw("hits", &CallTable::hits)

@@ -25,6 +25,7 @@ _native.set_library_folders(
 
 from . import _logging, _standard  # noqa: E402
 from ._array import Array, array, constant  # noqa: E402
+from ._compare import Comparison, compare  # noqa: E402
 from ._errors import (  # noqa: E402
     Error,
     InternalError,
@@ -72,7 +73,7 @@ from ._products import (  # noqa: E402
     vdot,
     window,
 )
-from ._profile import Profile, profile  # noqa: E402
+from ._profile import Profile, ProfileEvent, ProfileTotal, load_profile, profile  # noqa: E402
 from ._runtime import memory_stats, num_threads, set_num_threads, trim_memory  # noqa: E402
 from ._standard import *  # noqa: E402, F403
 
@@ -84,11 +85,14 @@ __all__ = [
     *_standard.__all__,
     "Array",
     "CacheInfo",
+    "Comparison",
     "Error",
     "Explanation",
     "InternalError",
     "Jitted",
     "Profile",
+    "ProfileEvent",
+    "ProfileTotal",
     "Unsupported",
     "UserError",
     "UserIndexError",
@@ -102,6 +106,7 @@ __all__ = [
     "attention",
     "avg_pool",
     "batch_norm",
+    "compare",
     "constant",
     "conv",
     "conv_transpose",
@@ -115,6 +120,7 @@ __all__ = [
     "inner",
     "jit",
     "layer_norm",
+    "load_profile",
     "log_softmax",
     "logsumexp",
     "matmul",

@@ -42,6 +42,7 @@ class CacheInfo(NamedTuple):
 
 class Options(NamedTuple):
     fuse: bool
+    optimize: bool
     fast_math: bool
     donate_argnums: tuple[int, ...]
     static_argnums: tuple[int, ...]
@@ -227,7 +228,10 @@ class JitCore:
 
     def _trace_and_compile(self, table: Any, call: Call, leaf_key: Any, names: list[str]) -> None:
         donated = self.arguments.donated_leaves(call, set(self.options.donate_argnums))
+        start = _native.profile_clock_ns()
         traced = self._tracer.trace(call, names)
+        if _native.profiling():
+            _native.record_compiling(f"trace {self.name}", start)
         if traced.written and not call.distinct and _has_one_twice(call.leaves):
             if self.arguments.donates:
                 fail(
@@ -244,6 +248,7 @@ class JitCore:
             call.leaves,
             traced.graph,
             self.options.fuse,
+            self.options.optimize,
             self.options.fast_math,
             donated,
             traced.written,
@@ -327,6 +332,7 @@ def jit(
     /,
     *,
     fuse: bool = ...,
+    optimize: bool = ...,
     fast_math: bool = ...,
     donate_argnums: int | Sequence[int] = ...,
     static_argnums: int | Sequence[int] = ...,
@@ -337,6 +343,7 @@ def jit(
 def jit(
     *,
     fuse: bool = ...,
+    optimize: bool = ...,
     fast_math: bool = ...,
     donate_argnums: int | Sequence[int] = ...,
     static_argnums: int | Sequence[int] = ...,
@@ -348,6 +355,7 @@ def jit(
     /,
     *,
     fuse: bool = True,
+    optimize: bool = True,
     fast_math: bool = False,
     donate_argnums: int | Sequence[int] = (),
     static_argnums: int | Sequence[int] = (),
@@ -362,7 +370,8 @@ def jit(
     know them: as a size, a number of turns, a condition. Text, functions, types and the like are part of the program. What the function reads from elsewhere is looked at in every call: where it has changed,
     the function is traced anew.
 
-    fuse=False makes one kernel of every operation; fast_math=True lets a*b+c be rounded once;
+    fuse=False makes one kernel of every operation; optimize=False leaves the recorded operations as they are, dead and
+    repeated ones included; fast_math=True lets a*b+c be rounded once;
     donate_argnums are arguments whose memory results may take over; static_argnums and static_argnames are arguments
     that are part of the program. Works as a decorator, with or without options.
     """
@@ -370,6 +379,7 @@ def jit(
         return functools.partial(
             jit,
             fuse=fuse,
+            optimize=optimize,
             fast_math=fast_math,
             donate_argnums=donate_argnums,
             static_argnums=static_argnums,
@@ -388,6 +398,7 @@ def jit(
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     options = Options(
         fuse,
+        optimize,
         fast_math,
         _positions("donate_argnums", donate_argnums),
         _positions("static_argnums", static_argnums),

@@ -1,61 +1,195 @@
 """What ran when: `with tk.profile() as p: ...; p.save("trace.json")`."""
 
-# NumPy's functions take and give anything; the types are checked where they run.
-# mypy: no-warn-return-any
-
 from __future__ import annotations
 
 import contextlib
+import json
+import os
+import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from . import _native
-from ._errors import UserValueError, fail
+from . import _format, _native, _pages, _trace_file
+from ._errors import UserError, UserValueError, fail
+from ._native import ProfileEvent
 
-__all__ = ["Profile", "profile"]
+__all__ = ["Profile", "ProfileEvent", "ProfileTotal", "load_profile", "profile"]
+
+# Pages with more would be slow to open.
+_MOST_ON_A_PAGE = 200_000
+
+
+@dataclass(frozen=True)
+class ProfileTotal:
+    """All events of one name and category together."""
+
+    name: str
+    category: str
+    count: int
+    ns: int
+    bytes_read: int
+    bytes_written: int
+    flops: float
 
 
 class Profile:
-    """The kernels, compilations and allocations of the whole process while a `profile()` block ran."""
+    """The calls, kernels, compilations and allocations of the whole process while a `profile()` block ran."""
 
-    def __init__(self) -> None:
-        self._recorded: Any = None
+    def __init__(self, recorded: _native.Profile | None = None, problem: str | None = None) -> None:
+        self._recorded = recorded
+        self._problem = problem
 
-    def _result(self) -> Any:
+    def _result(self) -> _native.Profile:
         if self._recorded is None:
             fail(UserValueError, "the profile is there when its `with` block has ended")
         return self._recorded
 
     @property
-    def events(self) -> list[Any]:
-        """By start; each has name, category, thread, start_ns, end_ns, bytes_read, bytes_written and flops."""
+    def events(self) -> list[ProfileEvent]:
+        """By start; each has name, category (kernel, library, call, compile, allocation or worker), thread, start_ns, end_ns,
+        bytes_read, bytes_written and flops."""
         return self._result().events
+
+    @property
+    def kernels(self) -> list[ProfileEvent]:
+        """The events of kernels, those around products and sorts included."""
+        return [event for event in self.events if event.category in ("kernel", "library")]
+
+    @property
+    def threads(self) -> list[str]:
+        """The names of the threads, by the number that events have."""
+        return self._result().threads
 
     @property
     def duration_ns(self) -> int:
         return self._result().duration_ns
 
+    @property
+    def dropped(self) -> int:
+        """Events that were not kept, since their thread had a million already."""
+        return self._result().dropped
+
+    @property
+    def problem(self) -> str | None:
+        """What is missing of a profile that was loaded from a file; None when it is whole."""
+        return self._problem
+
+    def totals(self) -> list[ProfileTotal]:
+        """Events of the same name and category together, the longest first."""
+        sums: dict[tuple[str, str], list[Any]] = {}
+        for event in self.events:
+            row = sums.setdefault((event.name, event.category), [0, 0, 0, 0, 0.0])
+            row[0] += 1
+            row[1] += event.end_ns - event.start_ns
+            row[2] += event.bytes_read
+            row[3] += event.bytes_written
+            row[4] += event.flops
+        rows = [ProfileTotal(name, category, *row) for (name, category), row in sums.items()]
+        return sorted(rows, key=lambda row: -row.ns)
+
     def save(self, path: str | PathLike[str]) -> None:
-        """Writes JSON that chrome://tracing and ui.perfetto.dev open."""
-        Path(path).write_text(self._result().to_chrome_trace())
+        """A name that ends in .html gets a page with the flame graph and the timeline; others JSON, which
+        chrome://tracing and ui.perfetto.dev open."""
+        if Path(path).suffix.lower() in (".html", ".htm"):
+            _pages.write(path, self._page(Path(path).stem))
+        else:
+            _pages.write(path, self._result().to_chrome_trace())
+
+    def to_dict(self) -> dict[str, Any]:
+        """What the page is made from. Of very many events the longest, in the order of their starts."""
+        names: dict[str, int] = {}
+        categories: dict[str, int] = {}
+        events = self.events
+        if len(events) > _MOST_ON_A_PAGE:
+            longest = sorted(events, key=lambda event: event.start_ns - event.end_ns)[:_MOST_ON_A_PAGE]
+            events = sorted(longest, key=lambda event: event.start_ns)
+        rows = [
+            [
+                names.setdefault(event.name, len(names)),
+                categories.setdefault(event.category, len(categories)),
+                event.thread,
+                event.start_ns,
+                event.end_ns - event.start_ns,
+                event.bytes_read,
+                event.bytes_written,
+                event.flops,
+            ]
+            for event in events
+        ]
+        return {
+            "names": list(names),
+            "categories": list(categories),
+            "threads": self.threads,
+            "events": rows,
+            "left_out": len(self.events) - len(rows),
+            "dropped": self.dropped,
+            "duration_ns": self.duration_ns,
+            "problem": self.problem,
+        }
+
+    def _page(self, title: str) -> str:
+        data = {"kind": "profile", "title": title, "runs": [{"label": "", **self.to_dict()}]}
+        return _pages.page(
+            title, data, scripts=["chart.js", "profile.js"], styles=["profile.css"], text=str(self)
+        )
 
     def __str__(self) -> str:
-        times: dict[str, tuple[int, int]] = {}
-        for event in self.events:
-            count, total = times.get(event.name, (0, 0))
-            times[event.name] = (count + 1, total + event.end_ns - event.start_ns)
-        rows = sorted(times.items(), key=lambda row: -row[1][1])
-        return "\n".join(f"{total / 1e6:10.3f} ms  {count:6d} x  {name}" for name, (count, total) in rows)
+        lines = [f"{'time':>10}  {'calls':>6}  {'traffic':>9}  {'rate':>9}  {'':10}  name"]
+        for row in self.totals():
+            traffic = row.bytes_read + row.bytes_written
+            moves = traffic and row.category in ("kernel", "library")
+            lines.append(
+                f"{_format.time_text(row.ns / 1e9):>10}  {row.count:6d}  {_format.bytes_text(traffic) if traffic else '':>9}  "
+                f"{_format.rate_text(traffic / max(row.ns, 1) * 1e9, 'B') if moves else '':>9}  {row.category:10}  {row.name}"
+            )
+        if self.dropped:
+            lines.append(f"{self.dropped} more events were not kept")
+        if self.problem:
+            lines.append(self.problem)
+        return "\n".join(lines)
 
 
 @contextlib.contextmanager
-def profile() -> Iterator[Profile]:
-    """Records what runs inside the block, on all threads."""
+def profile(path: str | PathLike[str] | None = None) -> Iterator[Profile]:
+    """Records what runs inside the block, on all threads.
+
+    With a path, events are written to it while they happen, so that a run that is killed leaves what it had done until then, for
+    `load_profile`. For a path that ends in .html they go to a file beside it, `PATH.part`, until the block ends and the page is written.
+    """
     session = _native.ProfileSession()
     result = Profile()
+    name = None if path is None else os.fspath(path)
+    is_page = name is not None and name.lower().endswith((".html", ".htm"))
+    stream = None if name is None else name + ".part" if is_page else name
+    writer = None if stream is None else _native.ProfileWriter(session, stream)
     try:
         yield result
     finally:
-        result._recorded = session.finish()
+        try:
+            if writer is not None:
+                writer.close()
+        finally:
+            result._recorded = session.finish()
+        if is_page and name is not None:
+            result.save(name)
+            with contextlib.suppress(OSError):
+                os.unlink(f"{name}.part")
+
+
+def load_profile(path: str | PathLike[str]) -> Profile:
+    """A profile that was saved as JSON. Of a file that ends early, as that of a run that was killed does, it has what could be read;
+    `problem` then says what is missing, and so does a warning."""
+    try:
+        text = Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        fail(UserError, f"cannot read {os.fspath(path)}: {error.strerror}")
+    try:
+        read = _trace_file.read(text, os.fspath(path))
+    except (ValueError, TypeError, AttributeError, json.JSONDecodeError) as error:
+        fail(UserValueError, f"{os.fspath(path)} is no trace of Tokamak: {error}")
+    if read.problem is not None:
+        warnings.warn(read.problem, stacklevel=2)
+    return Profile(read.profile, read.problem)

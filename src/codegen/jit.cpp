@@ -4,13 +4,16 @@
 
 #include <llvm/ExecutionEngine/Orc/AbsoluteSymbols.h>
 #include <llvm/ExecutionEngine/Orc/Core.h>
+#include <llvm/ExecutionEngine/Orc/Debugging/ELFDebugObjectPlugin.h>
 #include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
 #include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
 #include <llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h>
 #include <llvm/Support/MemoryBuffer.h>
 
 #include <atomic>
+#include <cstdio>
 
+#include "codegen/code_names.h"
 #include "tokamak/errors.h"
 
 namespace tokamak::codegen {
@@ -21,6 +24,31 @@ namespace orc = llvm::orc;
 /// The cause of a failed link appears only in the session's error reports; the error itself says "failed to
 /// materialise".
 thread_local std::string reported_errors;
+
+llvm::Error list_functions(llvm::jitlink::LinkGraph& graph) {
+  for (llvm::jitlink::Symbol* symbol : graph.defined_symbols()) {
+    if (!symbol->isCallable() || !symbol->hasName() || symbol->getSize() == 0) continue;
+    const llvm::ArrayRef<char> code = symbol->getSymbolContent();
+    list_code({.name = "tokamak:" + (*symbol->getName()).str(),
+               .address = symbol->getAddress().getValue(),
+               .code = {code.data(), code.size()}});
+  }
+  return llvm::Error::success();
+}
+
+/// Has the names of functions listed when their code is in place.
+class NamePlugin final : public orc::ObjectLinkingLayer::Plugin {
+ public:
+  void modifyPassConfig(orc::MaterializationResponsibility&, llvm::jitlink::LinkGraph&,
+                        llvm::jitlink::PassConfiguration& passes) override {
+    passes.PostFixupPasses.emplace_back(&list_functions);
+  }
+  llvm::Error notifyFailed(orc::MaterializationResponsibility&) override { return llvm::Error::success(); }
+  llvm::Error notifyRemovingResources(orc::JITDylib&, orc::ResourceKey) override {
+    return llvm::Error::success();
+  }
+  void notifyTransferringResources(orc::JITDylib&, orc::ResourceKey, orc::ResourceKey) override {}
+};
 
 /// The session of the process: every object is a library of its own in it.
 class Session {
@@ -35,6 +63,8 @@ class Session {
     } else {
       llvm::consumeError(generator.takeError());  // then only the externals are bound
     }
+    if (lists_code()) objects_.addPlugin(std::make_shared<NamePlugin>());
+    if (registers_with_debuggers()) add_debugger_plugin();
   }
 
   orc::JITDylib& add_library(const std::string& name) {
@@ -53,6 +83,17 @@ class Session {
     auto executor = orc::SelfExecutorProcessControl::Create();
     if (!executor) throw InternalError("cannot link in memory: " + llvm::toString(executor.takeError()));
     return std::move(*executor);
+  }
+
+  void add_debugger_plugin() {
+    llvm::Error error = llvm::Error::success();
+    auto plugin = std::make_shared<orc::ELFDebugObjectPlugin>(session_, /*RequireDebugSections=*/false,
+                                                              /*AutoRegisterCode=*/true, error);
+    if (!error) {
+      objects_.addPlugin(std::move(plugin));
+    } else {
+      std::fprintf(stderr, "tokamak: TOKAMAK_GDB: %s\n", llvm::toString(std::move(error)).c_str());
+    }
   }
 
   std::unique_ptr<orc::ExecutorProcessControl> executor_;

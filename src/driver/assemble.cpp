@@ -46,6 +46,7 @@ class Assembly {
   }
 
   void describe_interface() {
+    program_->name = graph_.name();
     for (size_t i = 0; i < graph_.parameters().size(); ++i) {
       program_->inputs.push_back(graph_.type_of(graph_.parameters()[i]));
       input_of_.emplace(static_cast<uint32_t>(graph_.parameters()[i]), static_cast<int>(i));

@@ -6,6 +6,7 @@
 
 #include "driver/assemble.h"
 #include "driver/bug_report.h"
+#include "driver/dump.h"
 #include "driver/kernel_cache.h"
 #include "driver/prepare_pages.h"
 #include "driver/report.h"
@@ -13,6 +14,7 @@
 #include "fusion/fuse.h"
 #include "ir/text.h"
 #include "passes/pipeline.h"
+#include "runtime/profiler.h"
 #include "support/cpu.h"
 #include "support/log.h"
 
@@ -48,12 +50,18 @@ Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const
   PipelineOptions pipeline;
   pipeline.fused_multiply_add = cpu.fma;
   pipeline.disabled = options.disabled_passes;
-  const Graph optimized = run_pipeline(graph, pipeline);
+  const std::unique_ptr<ProgramDump> dump = ProgramDump::begin(graph);
+  if (dump != nullptr) {
+    pipeline.after_pass = [&](std::string_view pass, const Graph& after) { dump->after_pass(pass, after); };
+  }
+  const Graph optimized = options.optimize ? run_pipeline(graph, pipeline) : graph;
   clock.finish("passes");
 
   // 2. Fusion: which operations share a kernel.
-  FusionResult fusion =
-      fuse(optimized, {.fuse = options.fuse, .l2_bytes = cpu.l2_bytes, .l3_bytes = cpu.l3_bytes});
+  FusionResult fusion = fuse(optimized, {.fuse = options.fuse,
+                                         .keep_dead = !options.optimize,
+                                         .l2_bytes = cpu.l2_bytes,
+                                         .l3_bytes = cpu.l3_bytes});
   share_code(optimized, layouts, fusion.kernels);
   clock.finish("fusion");
 
@@ -77,7 +85,10 @@ Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const
   const Assembled assembled = assemble(optimized, layouts, options, fusion.kernels, kernels);
   clock.finish("plan");
 
-  return {assembled.program, explain({graph, optimized, fusion, kernels, assembled, cpu, clock.times()})};
+  Compiled compiled{assembled.program,
+                    explain({graph, optimized, fusion, kernels, assembled, cpu, clock.times()})};
+  if (dump != nullptr) dump->finish(*compiled.explanation);
+  return compiled;
 }
 
 }  // namespace
@@ -87,6 +98,8 @@ Compiled compile(const Graph& graph, std::span<const Layout> layouts, const Comp
     logging::log(logging::Channel::trace,
                  print(graph, {.types = true, .locations = true, .max_constant_elements = 16}));
   }
+  const std::string what = profiler::enabled() ? "compile " + graph.name() : std::string();
+  const ProfileScope profile(ProfileCategory::compile, what);
   try {
     return make_program(graph, layouts, options);
   } catch (const InternalError& error) {

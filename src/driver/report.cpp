@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "ir/text.h"
+#include "runtime/profiler.h"
 #include "support/log.h"
 
 namespace tokamak {
@@ -83,6 +84,9 @@ void log_explanation(const Explanation& explanation) {
 void StageClock::finish(const char* stage) {
   const auto now = std::chrono::steady_clock::now();
   times_.push_back({stage, std::chrono::duration<double, std::milli>(now - start_).count()});
+  profiler::record(stage, {.category = ProfileCategory::compile,
+                           .start_ns = start_.time_since_epoch() / std::chrono::nanoseconds(1),
+                           .end_ns = now.time_since_epoch() / std::chrono::nanoseconds(1)});
   start_ = now;
 }
 

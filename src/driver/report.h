@@ -13,7 +13,7 @@
 
 namespace tokamak {
 
-/// Times the stages of a compilation.
+/// Times the stages of a compilation, for its explanation and for profiles, which use the same clock.
 class StageClock {
  public:
   /// Says that the stage that began with the last call (or the making of the clock) is over.

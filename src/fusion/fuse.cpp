@@ -29,6 +29,7 @@ class Fuser {
       roots.push_back(stored);
       state_[stored].stored = true;
     }
+    if (state_.options.keep_dead) add_dead(roots);
     for (size_t i = 0; i < graph.size(); ++i) {
       const auto value = static_cast<Value>(i);
       if (is_computed(graph[value])) place(value);
@@ -44,6 +45,23 @@ class Fuser {
   }
 
  private:
+  /// Makes roots of all that no root needs.
+  void add_dead(std::vector<Value>& roots) {
+    const Graph& graph = state_.graph;
+    std::vector<bool> needed(graph.size());
+    for (Value root : roots) needed[index_of(root)] = true;
+    for (size_t i = graph.size(); i-- > 0;) {  // operands come before what reads them
+      if (!needed[i]) continue;
+      for (Value input : graph[static_cast<Value>(i)].inputs) needed[index_of(input)] = true;
+    }
+    for (size_t i = 0; i < graph.size(); ++i) {
+      const auto value = static_cast<Value>(i);
+      if (needed[i] || !is_computed(graph[value])) continue;
+      roots.push_back(value);
+      state_[value].stored = true;
+    }
+  }
+
   void place(Value value) {
     std::vector<std::pair<int, std::string>> refusals;
     const Node& node = state_.graph[value];

@@ -7,7 +7,8 @@
 namespace tokamak {
 
 struct FusionOptions {
-  bool fuse = true;  ///< false: one kernel per op; views are still free
+  bool fuse = true;        ///< false: one kernel per op; views are still free
+  bool keep_dead = false;  ///< compute also what no output needs
   int64_t l2_bytes = 512 << 10;
   int64_t l3_bytes = 16 << 20;
 };

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/block_store.h"
@@ -36,6 +37,10 @@ namespace {
 constexpr int64_t kThreadCacheBytes = int64_t{1} << 20;
 constexpr int64_t kUseFlush = int64_t{64}
                               << 10;  // small blocks reach the count of bytes in use in lots of this size
+
+/// What profiles call an allocation.
+constexpr std::string_view kRecycled = "recycled memory";
+constexpr std::string_view kFromTheSystem = "new memory";
 
 int64_t first_cache_limit() {
   if (!is_enabled(Part::pool)) return 0;
@@ -264,13 +269,16 @@ Block BufferPool::allocate(int64_t bytes) {
     throw UserError("out of memory: cannot allocate " + amount, {}, UserError::Kind::memory);
   }
   const int size_class = size_class_of(bytes);
-  return Block::adopt(size_class < kSmallClasses ? allocate_small(bytes, size_class)
-                                                 : allocate_large(bytes, size_class));
+  ProfileScope scope(ProfileCategory::allocation, kRecycled);
+  scope.count(0, bytes);
+  BlockHeader* block = size_class < kSmallClasses ? allocate_small(bytes, size_class, scope)
+                                                  : allocate_large(bytes, size_class, scope);
+  return Block::adopt(block);
 }
 
-BlockHeader* BufferPool::allocate_small(int64_t bytes, int size_class) {
+BlockHeader* BufferPool::allocate_small(int64_t bytes, int size_class, ProfileScope& scope) {
   ThreadCache* cache = cache_of_this_thread();
-  if (cache == nullptr) return allocate_large(bytes, size_class);
+  if (cache == nullptr) return allocate_large(bytes, size_class, scope);
   {
     const std::lock_guard lock(cache->lock);
     if (BlockHeader* block = cache->pop(size_class)) {
@@ -280,14 +288,15 @@ BlockHeader* BufferPool::allocate_small(int64_t bytes, int size_class) {
       return hand_out(block, bytes);
     }
   }
-  return allocate_large(bytes, size_class);
+  return allocate_large(bytes, size_class, scope);
 }
 
-BlockHeader* BufferPool::allocate_large(int64_t bytes, int size_class) {
+BlockHeader* BufferPool::allocate_large(int64_t bytes, int size_class, ProfileScope& scope) {
   BlockHeader* block = state_->take_from_store(size_class, size_class >= kSmallClasses);
   if (block != nullptr) {
     state_->hits.fetch_add(1, std::memory_order_relaxed);
   } else {
+    scope.rename(kFromTheSystem);
     block = allocate_fresh(bytes, size_class);
     state_->misses.fetch_add(1, std::memory_order_relaxed);
   }
@@ -297,8 +306,6 @@ BlockHeader* BufferPool::allocate_large(int64_t bytes, int size_class) {
 
 BlockHeader* BufferPool::allocate_fresh(int64_t bytes, int size_class) {
   const int64_t capacity = size_of_class(size_class);
-  ProfileScope scope(ProfileCategory::allocation, "system allocation");
-  scope.count(0, capacity);
   auto* block = new (std::nothrow) BlockHeader;
   void* data = nullptr;
   for (int attempt = 0; attempt < 2 && block != nullptr && data == nullptr; ++attempt) {

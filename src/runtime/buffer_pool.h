@@ -13,6 +13,8 @@
 
 namespace tokamak {
 
+class ProfileScope;
+
 inline constexpr int64_t kBlockAlignment = 64;
 inline constexpr int64_t kHugePage = int64_t{2} << 20;
 
@@ -125,8 +127,8 @@ class BufferPool {
   ~BufferPool() = delete;
 
   static ThreadCache* cache_of_this_thread();
-  detail::BlockHeader* allocate_small(int64_t bytes, int size_class);
-  detail::BlockHeader* allocate_large(int64_t bytes, int size_class);
+  detail::BlockHeader* allocate_small(int64_t bytes, int size_class, ProfileScope& scope);
+  detail::BlockHeader* allocate_large(int64_t bytes, int size_class, ProfileScope& scope);
   detail::BlockHeader* allocate_fresh(int64_t bytes, int size_class);
   void free_small(detail::BlockHeader* header) noexcept;
   void free_large(detail::BlockHeader* header) noexcept;

@@ -15,8 +15,17 @@
 
 namespace tokamak {
 
-enum class ProfileCategory : uint8_t { kernel, compile, allocation, library };
+enum class ProfileCategory : uint8_t {
+  kernel,      ///< a step of a program: generated code
+  library,     ///< a step whose work is a product or a sort, with what is fused to it
+  call,        ///< a program, from its first step to its last
+  compile,     ///< tracing, compiling, the stages of that, and the code of each kernel
+  allocation,  ///< a block of memory, recycled or new
+  worker,      ///< the part of a thread of the pool in a step
+};
 std::string_view to_string(ProfileCategory category);
+/// The category of that name; kernel for a name that is none's.
+ProfileCategory category_named(std::string_view name);
 
 struct ProfileEvent {
   std::string name;
@@ -40,6 +49,10 @@ struct Profile {
   std::string to_chrome_trace() const;
 };
 
+/// The events of a trace as lines of JSON, each an object: those that name the threads from number
+/// `first_thread` on, and those of what happened.
+std::vector<std::string> trace_lines(const Profile& profile, size_t first_thread);
+
 namespace profiler {
 
 namespace detail {
@@ -51,9 +64,12 @@ inline bool enabled() { return detail::open_sessions.load(std::memory_order_rela
 /// The clock of the events: monotonic nanoseconds.
 int64_t now_ns();
 
-/// Records an event of the calling thread, its times by now_ns(), if a session is open; `thread` is filled
-/// in.
-void record(ProfileEvent event) noexcept;
+/// Records an event of the calling thread, its times by now_ns(), if a session is open. `thread` is filled
+/// in, and the name is the one given here.
+void record(std::string_view name, const ProfileEvent& event) noexcept;
+
+/// The name of the innermost scope of this thread that is being recorded; empty when there is none.
+std::string_view innermost_name() noexcept;
 
 }  // namespace profiler
 
@@ -70,6 +86,11 @@ class ProfileSession {
   Profile snapshot() const;
   /// Ends the session; a second call gives an empty profile.
   Profile finish();
+
+  /// How far a reader has come, by thread.
+  using Cursor = std::vector<size_t>;
+  /// What was recorded since the cursor was last moved, and moves it. Threads are all that there are.
+  Profile read(Cursor& cursor) const;
 
  private:
   int64_t start_ns_;
@@ -92,6 +113,9 @@ class ProfileScope {
   ProfileScope(const ProfileScope&) = delete;
   ProfileScope& operator=(const ProfileScope&) = delete;
 
+  /// When it turns out on the way what the work is.
+  void rename(std::string_view name) noexcept { name_ = name; }
+
   /// What the work amounts to, as far as it is known.
   void count(int64_t bytes_read, int64_t bytes_written, double flops = 0) noexcept {
     bytes_read_ = bytes_read;
@@ -100,12 +124,14 @@ class ProfileScope {
   }
 
  private:
+  friend std::string_view profiler::innermost_name() noexcept;
   void begin(ProfileCategory category, std::string_view name) noexcept;
   void end() noexcept;
 
   bool on_ = false;
   ProfileCategory category_ = ProfileCategory::kernel;
   std::string_view name_;  ///< the caller keeps it alive
+  const ProfileScope* outer_ = nullptr;
   int64_t start_ns_ = 0;
   int64_t bytes_read_ = 0;
   int64_t bytes_written_ = 0;

@@ -104,7 +104,8 @@ void check(const Program::Step& step, int32_t failed_check) {
 }
 
 void run_step(const Program::Step& step, const Running& running) {
-  ProfileScope profile(ProfileCategory::kernel, step.kernel->name);
+  const bool is_library = step.sort != nullptr || step.block != nullptr;
+  ProfileScope profile(is_library ? ProfileCategory::library : ProfileCategory::kernel, step.kernel->name);
   profile.count(step.bytes_read, step.bytes_written, step.flops);
 
   if (step.sort != nullptr) return run_sort_step(*step.sort, running);
@@ -140,6 +141,7 @@ int64_t grain_for(double task_cost) {
 
 void Program::run(const void* const* input_data, const int64_t* const* input_strides,
                   void* const* output_data) const {
+  const ProfileScope profile(ProfileCategory::call, name);
   Block arena;
   if (arena_bytes != 0) arena = BufferPool::instance().allocate(arena_bytes);
   const Running running(*this, input_data, input_strides, output_data, static_cast<std::byte*>(arena.data()));

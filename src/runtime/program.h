@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "codegen/codegen.h"
@@ -36,6 +37,7 @@ class Program {
     int source;
   };
 
+  std::string name;
   std::vector<TensorType> inputs;
   std::vector<TensorType> outputs;
   std::vector<std::optional<int>> output_donor;  ///< by output: the donated input whose memory it takes over

@@ -20,6 +20,7 @@
 #include "runtime/futex.h"
 #include "runtime/machine.h"
 #include "runtime/placement.h"
+#include "runtime/profiler.h"
 #include "support/log.h"
 #include "tokamak/errors.h"
 
@@ -102,6 +103,7 @@ struct alignas(128) ThreadPool::Run {
   int64_t chunk_tasks = 0;
   int64_t chunks = 0;
   int threads = 0;
+  std::string_view name;  ///< of what is run, for the profiler; empty when it is off
 
   static constexpr uint64_t kOneSeat = uint64_t{1} << 48;
   static uint64_t left_in(uint64_t word) { return word % kOneSeat; }
@@ -116,6 +118,7 @@ struct alignas(128) ThreadPool::Run {
     chunk_tasks = grain * grains_per_chunk;
     chunks = (grains - 1) / grains_per_chunk + 1;
     threads = most_threads;
+    name = profiler::enabled() ? profiler::innermost_name() : std::string_view{};
     unfinished.store(static_cast<uint32_t>(chunks), std::memory_order_relaxed);
     claim.store(static_cast<uint64_t>(threads - 1) * kOneSeat + static_cast<uint64_t>(chunks),
                 std::memory_order_release);
@@ -336,11 +339,14 @@ bool ThreadPool::work_somewhere(int thread) {
     if (!joined) continue;
     worked = true;
     wake_workers(joined->useful);
+    std::optional<ProfileScope> scope;
+    if (!run.name.empty()) scope.emplace(ProfileCategory::worker, run.name);
     std::optional<int64_t> chunk = joined->chunk;
     while (chunk) {
       run.do_chunk(*chunk, joined->worker);
       const bool stopping = state_->stopping.load(std::memory_order_relaxed);
       chunk = stopping ? std::nullopt : run.next_chunk();
+      if (!chunk) scope.reset();  // while the caller, who has the name, still waits
       run.finish_chunk();
     }
   }

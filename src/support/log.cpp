@@ -97,6 +97,7 @@ std::string_view to_string(Channel channel) { return kNames[static_cast<size_t>(
 
 Silence::Silence() { ++silences; }
 Silence::~Silence() { --silences; }
+bool is_silent() { return silences > 0; }
 
 void log(Channel channel, std::string_view message) {
   if (!enabled(channel) || silences > 0) return;

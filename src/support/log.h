@@ -31,7 +31,7 @@ inline bool enabled(Channel channel) {
 /// time.
 void log(Channel channel, std::string_view message);
 
-/// While it lives, nothing that this thread does is logged.
+/// While it lives, nothing that this thread does is logged or dumped.
 class Silence {
  public:
   Silence();
@@ -39,6 +39,8 @@ class Silence {
   Silence(const Silence&) = delete;
   Silence& operator=(const Silence&) = delete;
 };
+
+bool is_silent();  ///< Whether a Silence of this thread lives.
 
 /// Opens just the channels named in a comma-separated list: "fusion,cache", "all" or "".
 /// Throws UserError for a name that is no channel, and then changes nothing.

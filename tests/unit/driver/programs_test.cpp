@@ -170,6 +170,8 @@ TEST(RandomPrograms, AgreeWithTheInterpreterToTheBit) {
     const Graph graph = random_graph(seed, {.nodes = 15, .exact_only = true});
     EXPECT_EQ(compare_with_interpreter(graph, seed), "") << "seed " << seed;
     EXPECT_EQ(compare_with_interpreter(graph, seed, 0, {.fuse = false}), "") << "unfused, seed " << seed;
+    EXPECT_EQ(compare_with_interpreter(graph, seed, 0, {.fuse = false, .optimize = false}), "")
+        << "as recorded, seed " << seed;
     if (HasFailure()) break;
   }
 }

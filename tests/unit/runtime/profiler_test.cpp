@@ -3,11 +3,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <thread>
 
 #include "runtime/buffer_pool.h"
+#include "runtime/profile_writer.h"
+#include "runtime/thread_pool.h"
+#include "tokamak/errors.h"
 
 namespace tokamak {
 namespace {
@@ -78,15 +88,108 @@ TEST(Profiler, ThreadsRecordApart) {
                              [](auto& a, auto& b) { return a.start_ns < b.start_ns; }));
 }
 
-TEST(Profiler, SeesFreshMemory) {
+TEST(Profiler, SeesMemory) {
   BufferPool::instance().trim();
   ProfileSession session;
   { const Block block = BufferPool::instance().allocate(4 << 20); }
-  { const Block block = BufferPool::instance().allocate(4 << 20); }  // recycled: no event
+  { const Block block = BufferPool::instance().allocate(4 << 20); }
+  { const Block block = BufferPool::instance().allocate(100); }
   const Profile profile = session.finish();
-  ASSERT_EQ(profile.events.size(), 1u);
-  EXPECT_EQ(profile.events[0].category, ProfileCategory::allocation);
+  ASSERT_EQ(profile.events.size(), 3u);
+  for (const ProfileEvent& event : profile.events) EXPECT_EQ(event.category, ProfileCategory::allocation);
+  EXPECT_EQ(profile.events[0].name, "new memory");
+  EXPECT_EQ(profile.events[0].bytes_written, 4 << 20);
+  EXPECT_EQ(profile.events[1].name, "recycled memory");
+  EXPECT_EQ(profile.events[2].bytes_written, 100);
   BufferPool::instance().trim();
+}
+
+TEST(Profiler, SeesWhatThreadsOfThePoolDo) {
+  ThreadPool& pool = ThreadPool::instance();
+  const int before = pool.num_threads();
+  pool.set_num_threads(2);
+  ProfileSession session;
+  {
+    const ProfileScope scope(ProfileCategory::kernel, "work");
+    // Both threads have to come: each waits for the other.
+    std::atomic<int> arrived = 0;
+    pool.run(2, 1, [&](int64_t, int64_t, int) {
+      ++arrived;
+      while (arrived < 2) std::this_thread::yield();
+    });
+  }
+  pool.run(2, 1, [](int64_t, int64_t, int) {});  // of no name: nobody's
+  const Profile profile = session.finish();
+  pool.set_num_threads(before);
+  ASSERT_EQ(profile.events.size(), 2u);
+  EXPECT_EQ(profile.events[0].category, ProfileCategory::kernel);
+  const ProfileEvent& part = profile.events[1];
+  EXPECT_EQ(part.category, ProfileCategory::worker);
+  EXPECT_EQ(part.name, "work");
+  EXPECT_NE(part.thread, profile.events[0].thread);
+  EXPECT_GE(part.start_ns, profile.events[0].start_ns);
+  EXPECT_LE(part.end_ns, profile.events[0].end_ns);
+  EXPECT_THAT(profile.threads[static_cast<size_t>(part.thread)], testing::StartsWith("tokamak-"));
+}
+
+TEST(Profiler, KnowsItsCategories) {
+  for (const auto category :
+       {ProfileCategory::kernel, ProfileCategory::library, ProfileCategory::call, ProfileCategory::compile,
+        ProfileCategory::allocation, ProfileCategory::worker}) {
+    EXPECT_EQ(category_named(to_string(category)), category);
+  }
+  EXPECT_EQ(category_named("nonsense"), ProfileCategory::kernel);
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+TEST(ProfileWriter, WritesWhileItRecords) {
+  const std::string path = testing::TempDir() + "trace-" + std::to_string(getpid()) + ".json";
+  ProfileSession session;
+  ProfileWriter writer(session, path);
+  { const ProfileScope scope(ProfileCategory::kernel, "first"); }
+  for (int i = 0; i < 200 && text_of(path).find("first") == std::string::npos; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_THAT(text_of(path), HasSubstr("\"first\""));
+  EXPECT_THAT(text_of(path), testing::Not(testing::EndsWith("]\n")));
+  { const ProfileScope scope(ProfileCategory::kernel, "second"); }
+  writer.close();
+  writer.close();  // the second time does nothing
+  const std::string text = text_of(path);
+  EXPECT_THAT(text, testing::StartsWith("[\n{"));
+  EXPECT_THAT(text, testing::EndsWith("}\n]\n"));
+  EXPECT_THAT(text, HasSubstr("\"second\""));
+  EXPECT_EQ(text.find("\"first\""), text.rfind("\"first\""));
+  EXPECT_EQ(session.finish().events.size(), 2u);
+  std::remove(path.c_str());
+}
+
+TEST(ProfileWriter, SaysWhatItCannotWrite) {
+  const ProfileSession session;
+  EXPECT_THROW(ProfileWriter(session, "/nowhere/trace.json"), UserError);
+  ProfileWriter full(session, "/dev/full");
+  EXPECT_THROW(full.close(), UserError);
+}
+
+TEST(ProfileWriter, LeavesTheFileToTheParentOfAFork) {
+  const std::string path = testing::TempDir() + "fork-" + std::to_string(getpid()) + ".json";
+  ProfileSession session;
+  ProfileWriter writer(session, path);
+  const pid_t child = fork();
+  if (child == 0) {
+    writer.close();
+    _exit(0);
+  }
+  int status = 1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  writer.close();
+  const std::string text = text_of(path);
+  EXPECT_EQ(text.find(']'), text.rfind(']'));
+  std::remove(path.c_str());
 }
 
 TEST(Profiler, WritesATrace) {

@@ -1,0 +1,99 @@
+"""The `tokamak` command.
+
+What needs Python is here, a file for each subcommand; what works on text IR is the native program that comes with the package, and is
+handed over to it: `opt`, `run`, and `explain` of a .tok file. Both exit with the same codes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from .._errors import Error, InternalError
+from .._native import __version__
+from . import bench, cache, compare, completion, doctor, explain, native, profile
+from .failure import INPUT_ERROR, INTERNAL_ERROR, OK, USAGE_ERROR, Failure
+
+__all__ = ["main"]
+
+_PARTS = (explain, profile, compare, bench, doctor, cache, completion)
+
+_ABOUT = """Looks at what Tokamak makes of NumPy functions and of text IR.
+
+A function is named as script.py:function or module:function. What it is called with is written as types,
+--args "f32[1024,1024], f32[1024]": arrays of made-up numbers; or as numbers, texts, tuples, lists and dicts, also by name, axis=0."""
+
+_CODES = f"""exit codes: {OK} all is well; {INPUT_ERROR} something is wrong with the script, the function or a file; {USAGE_ERROR} with the
+command line; {INTERNAL_ERROR} with Tokamak."""
+
+
+def make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="tokamak",
+        description=_ABOUT,
+        epilog=_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"tokamak {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for part in _PARTS:
+        own = commands.add_parser(
+            part.NAME,
+            help=part.SUMMARY,
+            description=part.ABOUT,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        part.add_options(own)
+        own.set_defaults(run=part.run, make_parser=make_parser)
+    for name, summary in native.COMMANDS.items():  # for the list; they do not get here
+        commands.add_parser(name, help=summary, add_help=False)
+    return parser
+
+
+def _parse(words: list[str]) -> argparse.Namespace:
+    """What follows -- is for the script that is run, if there is one."""
+    runs_scripts = bool(words) and words[0] in (profile.NAME, cache.NAME)
+    end = words.index("--") if runs_scripts and "--" in words else len(words)
+    options = make_parser().parse_args(words[:end])
+    options.words = words[end + 1 :]
+    return options
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        if native.is_for_it(words):
+            return native.hand_over(words)
+        options = _parse(words)
+        code = options.run(options)
+        sys.stdout.flush()
+        return int(code or OK)
+    except BrokenPipeError:  # whoever read has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return INPUT_ERROR
+    except KeyboardInterrupt:
+        _tell("interrupted")
+        return 130
+    except Failure as failure:
+        _tell(f"error: {failure}")
+        return failure.code
+    except InternalError as error:
+        _tell(f"internal error (a bug in Tokamak): {error}")
+        return INTERNAL_ERROR
+    except Error as error:
+        _tell(f"error: {error}")
+        return INPUT_ERROR
+    except MemoryError:
+        _tell("error: out of memory")
+        return INPUT_ERROR
+    except OSError as error:
+        _tell(f"error: {error.filename or ''}{': ' if error.filename else ''}{error.strerror or error}")
+        return INPUT_ERROR
+
+
+def _tell(message: str) -> None:
+    print(message, file=sys.stderr)

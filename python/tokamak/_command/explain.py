@@ -1,0 +1,99 @@
+"""tokamak explain: what the compiler makes of a function."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from .. import _native
+from .._jit import jit
+from . import native, output, target
+from .failure import usage_error
+from .progress import Progress
+
+NAME = "explain"
+SUMMARY = "show what the compiler makes of a function, or of a text IR file"
+ABOUT = """Compiles a function for the arguments and shows what became of it: kernels, memory, fusions refused, times.
+
+  tokamak explain script.py:function --args "f32[1024,1024], f32[1024]"
+  tokamak explain script.py:function --args "f32[1024]" --show loops,asm
+  tokamak explain script.py:function --args "f32[1024]" -o report.html
+  tokamak explain file.tok --show llvm
+
+A file of text IR (.tok, or - for the standard input) takes --no-fuse, --show, --summary and --json."""
+
+_SHOWN = ("graph", "schedule", "loops", "llvm", "asm", "memory")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    target.add_options(parser, what="script.py:function, module:function or file.tok")
+    parser.add_argument("--no-fuse", action="store_true", help="one kernel per operation")
+    parser.add_argument(
+        "--show", metavar="WHAT", default="", help=f"a list: {', '.join(_SHOWN)}; of each kernel, but for memory"
+    )
+    output.add_json(parser)
+    output.add_output(parser, "write the report as a page, report.html")
+
+
+def run(options: argparse.Namespace) -> None:
+    shown = [word for word in options.show.split(",") if word]
+    for word in shown:
+        if word not in _SHOWN:
+            raise usage_error(f"--show: there is no '{word}'; choose from {', '.join(_SHOWN)}")
+    output.check_writable(options.output)
+    found = target.find(options)
+    jitted = found.jitted
+    if options.no_fuse:
+        jitted = jit(found.function, **{**jitted.options._asdict(), "fuse": False})
+    with Progress(f"compiling {found.name}"), target.failures_of(found.name):
+        explanation = jitted.explain(*found.given.args, **found.given.kwargs)
+    if options.output:
+        with Progress(f"writing {options.output}"):
+            explanation.save(options.output)
+    if options.json:
+        output.print_json({"function": found.name, "arguments": found.given.text, **_data(explanation)})
+    else:
+        print(f"{found.text}\n{explanation}".rstrip())
+        _print_parts(explanation, shown)
+
+
+def _data(explanation: Any) -> dict[str, Any]:
+    memory = explanation.memory
+    return {
+        "kernels": [
+            {
+                "name": kernel.name,
+                "ops": kernel.ops,
+                "bytes_read": kernel.bytes_read,
+                "bytes_written": kernel.bytes_written,
+                "flops": kernel.flops,
+                "lines": [f"{line.file}:{line.line}" for line in kernel.lines],
+            }
+            for kernel in explanation.kernels
+        ],
+        "memory": {
+            "peak_bytes": memory.peak_bytes,
+            "naive_bytes": memory.naive_bytes,
+            "arena_bytes": memory.arena_bytes,
+            "output_bytes": memory.output_bytes,
+        },
+        "refused": [
+            {"producer": one.producer, "consumer": one.consumer, "reason": one.reason}
+            for one in explanation.refused
+        ],
+        "times": {time.stage: time.milliseconds for time in explanation.times},
+    }
+
+
+def _print_parts(explanation: _native.Explanation, shown: list[str]) -> None:
+    for kernel in explanation.kernels:
+        for word in shown:
+            if word != "memory":
+                print(f"\n{word} of {kernel.name}\n{getattr(kernel, word).rstrip()}")
+    if "memory" in shown:
+        print(f"\nmemory\n{explanation.memory.plan.rstrip()}")
+
+
+def more_options() -> list[tuple[str, str]]:
+    """Those that only files of text IR have."""
+    return [option for option in native.options_of(NAME) if option[0] == "--summary"]

@@ -1,0 +1,89 @@
+"""tokamak profile: what ran when."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import sys
+import warnings
+
+from .. import _profile
+from . import output, target
+from .failure import Failure, usage_error
+from .progress import Progress
+
+NAME = "profile"
+SUMMARY = "record what a function or a script does, for Perfetto or as a page"
+ABOUT = """Records kernels, library calls, compilations and allocations, prints how long they took, and saves them.
+
+  tokamak profile script.py:function --args "f32[1024,1024]" -o trace.html
+  tokamak profile script.py -o trace.json -- words that the script gets
+  tokamak profile trace.json -o trace.html
+
+With -o, events are saved while they happen: a run that is killed leaves what it had done, in trace.json or, for a page, in
+trace.html.part. The third form reads such a file and makes a page of it."""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    target.add_options(parser, what="script.py:function, module:function, script.py or trace.json")
+    parser.add_argument(
+        "--calls", type=int, default=10, metavar="N", help="calls of a function after the first; 10 otherwise"
+    )
+    output.add_json(parser)
+    output.add_output(parser, "save it: .html is a page, others JSON for Chrome and Perfetto")
+
+
+def run(options: argparse.Namespace) -> None:
+    output.check_writable(options.output)
+    name = str(options.target)
+    if name.endswith((".json", ".part")):
+        recorded = _loaded(options)
+    else:
+        recorded = _recorded(options)
+    if options.json:
+        totals = [dataclasses.asdict(total) for total in recorded.totals()]
+        about = {"duration_ns": recorded.duration_ns, "threads": recorded.threads}
+        output.print_json({**about, "problem": recorded.problem, "totals": totals})
+    else:
+        print(recorded)
+    if recorded.problem:
+        saved = f"; it is in {options.output}" if options.output else ""
+        raise Failure(f"the trace is not whole, what could be read is shown{saved}")
+
+
+def _recorded(options: argparse.Namespace) -> _profile.Profile:
+    try:
+        with _profile.profile(options.output) as recorded:
+            if str(options.target).endswith(".py"):
+                target.run_script(options.target, options.words, quiet=options.json)
+            else:
+                _call(options)
+    except BaseException:
+        if options.output:  # the profile has saved what there was
+            print(f"what ran until then is in {options.output}", file=sys.stderr)
+        raise
+    return recorded
+
+
+def _call(options: argparse.Namespace) -> None:
+    if options.words:
+        raise usage_error("words are for scripts; a function gets --args")
+    if options.calls < 0:
+        raise usage_error("--calls takes a number that is not negative")
+    found = target.find(options)
+    with Progress(f"calling {found.name}") as progress, target.failures_of(found.name):
+        for turn in range(options.calls + 1):
+            progress.say(f"calling {found.name}, {turn + 1} of {options.calls + 1}")
+            found.jitted(*found.given.args, **found.given.kwargs)
+
+
+def _loaded(options: argparse.Namespace) -> _profile.Profile:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the problem is printed with the rest
+        recorded = _profile.load_profile(options.target)
+    if options.output:
+        if os.path.abspath(options.output) == os.path.abspath(options.target):
+            raise Failure(f"{options.output} would be overwritten by what is read from it")
+        recorded.save(options.output)
+    return recorded

@@ -1,0 +1,55 @@
+"""Says on the standard error what is being done, when that takes long and somebody is looking."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from types import TracebackType
+
+__all__ = ["Progress"]
+
+_BEFORE_THE_FIRST = 0.4  # seconds
+_BETWEEN = 0.1
+_TURNS = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+
+
+class Progress:
+    """with Progress("compiling f") as progress: ...; progress.say("timing f, round 3 of 9")
+
+    A line that is overwritten and gone in the end; on a terminal only.
+    """
+
+    def __init__(self, doing: str) -> None:
+        self._doing = doing
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def say(self, doing: str) -> None:
+        self._doing = doing
+
+    def __enter__(self) -> Progress:
+        if sys.stderr.isatty():
+            self._thread = threading.Thread(target=self._show, daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _show(self) -> None:
+        start = time.monotonic()
+        if self._over.wait(_BEFORE_THE_FIRST):
+            return
+        turn = 0
+        while not self._over.wait(_BETWEEN):
+            mark = _TURNS[turn % len(_TURNS)]
+            sys.stderr.write(f"\r\x1b[K{mark} {self._doing} ({time.monotonic() - start:.0f} s)")
+            sys.stderr.flush()
+            turn += 1
+        sys.stderr.write("\r\x1b[K")
+        sys.stderr.flush()

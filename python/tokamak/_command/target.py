@@ -1,0 +1,144 @@
+"""The function that a command is about: script.py:function or module:function."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import importlib
+import importlib.util
+import os
+import runpy
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, redirect_stdout
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from .. import _native
+from .._errors import Error
+from .._jit import jit
+from . import arguments
+from .arguments import Arguments
+from .failure import Failure, usage_error
+
+__all__ = ["Target", "add_options", "failures_of", "find", "run_script"]
+
+
+class Target(NamedTuple):
+    name: str
+    function: Callable[..., Any]  # as NumPy runs it
+    jitted: Any
+    given: Arguments
+
+    @property
+    def text(self) -> str:
+        return f"{self.name}({self.given.text})"
+
+
+def add_options(parser: argparse.ArgumentParser, *, what: str = "script.py:function or module:function") -> None:
+    parser.add_argument("target", metavar="TARGET", help=what)
+    parser.add_argument(
+        "--args", metavar="ARGS", help='what it is called with: "f32[1024,1024], f32[1024], axis=0"'
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="of the made-up numbers; 0 otherwise"
+    )
+
+
+def find(options: argparse.Namespace) -> Target:
+    place, colon, name = str(options.target).rpartition(":")
+    if not colon or not place or not name:
+        raise usage_error(f"'{options.target}' names no function; write script.py:function or module:function")
+    given = arguments.parse(options.args or "", options.seed)
+    found: Any = _load(place)
+    for part in name.split("."):
+        if not hasattr(found, part):
+            raise Failure(_missing(found, place, part))
+        found = getattr(found, part)
+    if not callable(found):
+        raise Failure(f"{name} of {place} is no function, but a {type(found).__name__}")
+    is_jitted = isinstance(found, _native.JitCallable)
+    with failures_of(name):
+        jitted = found if is_jitted else jit(found)
+    return Target(name, found.__wrapped__ if is_jitted else found, jitted, given)
+
+
+def _missing(module: Any, place: str, name: str) -> str:
+    there = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
+    own = [key for key in there if getattr(vars(module)[key], "__module__", None) == module.__name__]
+    close = difflib.get_close_matches(name, there, n=1)
+    hint = f"; did you mean {close[0]}?" if close else f"; it has {', '.join(own)}" if own else ""
+    return f"{place} has no function {name}{hint}"
+
+
+def _load(place: str) -> ModuleType:
+    if not place.endswith(".py") and os.sep not in place:
+        sys.path.insert(0, os.getcwd())
+        with failures_of(place):
+            try:
+                return importlib.import_module(place)
+            except ModuleNotFoundError as error:
+                if error.name is not None and place.startswith(error.name):
+                    raise Failure(f"there is no module {place}; a script is named with its .py") from None
+                raise
+    path = _script(place)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise Failure(f"cannot load {place}")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    sys.path.insert(0, os.fspath(path.parent))
+    with failures_of(place):
+        spec.loader.exec_module(module)
+    return module
+
+
+def _script(place: str) -> Path:
+    path = Path(place).resolve()
+    if not path.is_file():
+        raise Failure(f"there is no script {place}")
+    return path
+
+
+def run_script(place: str, words: list[str], *, quiet: bool) -> dict[str, Any]:
+    """Runs a whole script, as `python script.py words...` does. Gives the names of its module; none if it exits early. What it prints
+    goes to the standard error where the standard output is for something else."""
+    path = _script(place)
+    sys.argv = [place, *words]
+    sys.path.insert(0, os.fspath(path.parent))
+    aside = redirect_stdout(sys.stderr) if quiet else nullcontext()
+    with failures_of(place), aside:
+        return runpy.run_path(os.fspath(path), run_name="__main__")
+    return {}
+
+
+@contextmanager
+def failures_of(what: str) -> Iterator[None]:
+    """What the user's own code raises becomes one message that names the line. A script that exits is no failure if it says so."""
+    try:
+        yield
+    except (Error, Failure, KeyboardInterrupt):
+        raise
+    except SystemExit as error:
+        if error.code not in (None, 0):
+            raise Failure(f"{what} exited with {error.code}") from None
+    except BaseException as error:
+        raise Failure(f"{what} raised {_described(error)}") from None
+
+
+def _described(error: BaseException) -> str:
+    text = "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
+    if isinstance(error, SyntaxError):
+        return f"{text}\n  at {error.filename}:{error.lineno}"
+    ours = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not os.path.abspath(frame.filename).startswith((ours, os.path.realpath(ours), "<frozen"))
+        and "runpy" not in frame.filename
+    ]
+    if not frames:
+        return text
+    return f"{text}\n  at {frames[-1].filename}:{frames[-1].lineno}, in {frames[-1].name}"

@@ -1,0 +1,206 @@
+"""What compiling is worth: `tk.compare(f, *args)` runs a function one kernel per operation, and compiled, and shows both on one axis."""
+
+from __future__ import annotations
+
+import copy
+import json
+import time
+from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import _format, _native, _pages
+from ._array import Array
+from ._jit import jit
+from ._profile import Profile, profile
+
+__all__ = ["Comparison", "Run", "compare", "same_results"]
+
+_LEAST_ROUNDS = 3
+_MOST_ROUNDS = 20
+_SECONDS = 0.6
+_COLUMNS = 40  # of the bars in a terminal
+
+
+class Run:
+    """One call of a function, the fastest of several, and what its program consists of."""
+
+    def __init__(self, label: str, recorded: Profile, explanation: Any) -> None:
+        self.label = label
+        self.profile = recorded
+        self.explanation = explanation
+
+    @property
+    def kernels(self) -> list[_native.ProfileEvent]:
+        """The kernels that ran, in their order."""
+        return self.profile.kernels
+
+    @property
+    def ns(self) -> int:
+        """From the start of the first kernel to the end of the last."""
+        if not self.kernels:
+            return 0
+        return max(kernel.end_ns for kernel in self.kernels) - self.kernels[0].start_ns
+
+    @property
+    def bytes(self) -> int:
+        """What the kernels read and write, each operand of a kernel counted once."""
+        return sum(kernel.bytes_read + kernel.bytes_written for kernel in self.kernels)
+
+    @property
+    def flops(self) -> float:
+        return sum(kernel.flops for kernel in self.kernels)
+
+    def to_dict(self) -> dict[str, Any]:
+        code = {
+            kernel.name: {"ops": kernel.ops, "graph": kernel.graph, "loops": kernel.loops, "asm": kernel.asm}
+            for kernel in self.explanation.kernels
+        }
+        own = {
+            "label": self.label,
+            "ns": self.ns,
+            "bytes": self.bytes,
+            "flops": self.flops,
+            "kernels": len(self.kernels),
+        }
+        return {**own, "code": code, **self.profile.to_dict()}
+
+
+class Comparison:
+    """A function run one kernel per operation (`eager`) and compiled (`compiled`)."""
+
+    def __init__(self, name: str, eager: Run, compiled: Run, agree: bool) -> None:
+        self.name = name
+        self.eager = eager
+        self.compiled = compiled
+        self.agree = agree  # whether both gave the same results, but for rounding in sums and products
+
+    @property
+    def speedup(self) -> float:
+        return self.eager.ns / max(self.compiled.ns, 1)
+
+    def to_dict(self) -> dict[str, Any]:
+        runs = [self.eager.to_dict(), self.compiled.to_dict()]
+        return {"kind": "comparison", "title": self.name, "agree": self.agree, "runs": runs}
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """A name that ends in .html gets a page with both on one axis, of time and of memory traffic; others JSON, which
+        chrome://tracing and ui.perfetto.dev open: two processes."""
+        if Path(path).suffix.lower() not in (".html", ".htm"):
+            _pages.write(path, self._trace())
+            return
+        page = _pages.page(
+            f"{self.name}: eager and compiled",
+            self.to_dict(),
+            scripts=["chart.js", "profile.js"],
+            styles=["profile.css"],
+            text=str(self),
+        )
+        _pages.write(path, page)
+
+    def _trace(self) -> str:
+        entries = []
+        for process, run in enumerate((self.eager, self.compiled), 1):
+            for entry in json.loads(run.profile._result().to_chrome_trace())["traceEvents"]:
+                entry["pid"] = process
+                if entry["name"] == "process_name":
+                    entry["args"]["name"] = run.label
+                entries.append(entry)
+        return json.dumps({"displayTimeUnit": "ns", "traceEvents": entries})
+
+    def __str__(self) -> str:
+        widest = max((len(_short(k.name)) for run in (self.eager, self.compiled) for k in run.kernels), default=0)
+        lines = [f"{self.name}: {self._verdict()}"]
+        for run in (self.eager, self.compiled):
+            lines.append("")
+            lines.append(
+                f"{run.label}: {_format.plural(len(run.kernels), 'kernel')}, {_format.time_text(run.ns / 1e9)}, "
+                f"{_format.bytes_text(run.bytes)} moved"
+            )
+            lines += [self._bar(run, kernel, widest) for kernel in run.kernels]
+        if not self.agree:
+            lines.append("\nThe results differ.")
+        return "\n".join(lines)
+
+    def _verdict(self) -> str:
+        traffic = self.eager.bytes / max(self.compiled.bytes, 1)
+        return f"{self.speedup:.2f} times as fast, {traffic:.2f} times less memory traffic"
+
+    def _bar(self, run: Run, kernel: _native.ProfileEvent, widest: int) -> str:
+        """A line of a chart whose axis both runs share."""
+        all_of_it = max(self.eager.ns, self.compiled.ns, 1)
+        first = run.kernels[0].start_ns
+        begin = round((kernel.start_ns - first) / all_of_it * _COLUMNS)
+        length = max(1, round((kernel.end_ns - kernel.start_ns) / all_of_it * _COLUMNS))
+        bar = (" " * min(begin, _COLUMNS - 1) + "█" * length)[:_COLUMNS]
+        moved = _format.bytes_text(kernel.bytes_read + kernel.bytes_written)
+        taken = _format.time_text((kernel.end_ns - kernel.start_ns) / 1e9)
+        return f"  {_short(kernel.name):{widest}}  {bar:{_COLUMNS}}  {taken:>8}  {moved:>8}"
+
+
+def compare(f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Comparison:
+    """Runs the function one kernel per operation, as it was recorded, and compiled; in turns, and shows the fastest run of each.
+
+    Arguments that the function writes to are copied for every run: the caller's stay as they are.
+    """
+    given_one: Any = f
+    is_jitted = isinstance(f, _native.JitCallable)
+    function = given_one.__wrapped__ if is_jitted else f
+    options = given_one.options._asdict() if is_jitted else {}
+    kinds = {
+        "one kernel per operation": jit(function, **{**options, "fuse": False, "optimize": False}),
+        "compiled": jit(function, **options),
+    }
+    given = (args, kwargs)
+    results = {}
+    for label, kind in kinds.items():
+        own = copy.deepcopy(given)
+        results[label] = (kind(*own[0], **own[1]), own)
+    writes = not same_results(given, results["compiled"][1])
+    if not writes:  # as they lie in memory, which copies may not: compiles for that
+        for kind in kinds.values():
+            kind(*args, **kwargs)
+    best: dict[str, Profile] = {}
+    end = time.perf_counter() + _SECONDS
+    for turn in range(_MOST_ROUNDS):
+        if turn >= _LEAST_ROUNDS and time.perf_counter() > end:
+            break
+        for label, kind in kinds.items():
+            own = copy.deepcopy(given) if writes else given
+            with profile() as recorded:
+                kind(*own[0], **own[1])
+            if label not in best or _kernel_time(recorded) < _kernel_time(best[label]):
+                best[label] = recorded
+    eager, compiled = (
+        Run(label, best[label], kind.explain(*args, **kwargs)) for label, kind in kinds.items()
+    )
+    name = getattr(function, "__name__", type(function).__name__)
+    return Comparison(name, eager, compiled, same_results(*results.values()))
+
+
+def _kernel_time(recorded: Profile) -> int:
+    kernels = recorded.kernels
+    return max(kernel.end_ns for kernel in kernels) - kernels[0].start_ns if kernels else 0
+
+
+def same_results(a: Any, b: Any) -> bool:
+    """Whether two structures of results are equal, but for what sums in another order differ by."""
+    if isinstance(a, dict):
+        return isinstance(b, dict) and a.keys() == b.keys() and all(same_results(a[key], b[key]) for key in a)
+    if isinstance(a, (list, tuple)):
+        return len(a) == len(b) and all(map(same_results, a, b))
+    if not isinstance(a, (np.ndarray, np.generic, Array)):
+        return not isinstance(a, (int, float, complex, str, bytes)) or bool(a == b)
+    left, right = np.asarray(a), np.asarray(b)
+    if left.dtype.kind in "biu":
+        return np.array_equal(left, right)
+    tolerance = {2: 1e-2, 4: 1e-4}.get(left.dtype.itemsize, 1e-8)
+    left, right = left.astype(np.float64), right.astype(np.float64)
+    return np.allclose(left, right, rtol=tolerance, atol=tolerance, equal_nan=True)
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 30 else name[:29] + "…"

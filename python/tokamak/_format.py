@@ -1,0 +1,49 @@
+"""Numbers as people read them, the same in a terminal and (`format` of _pages/page.js) on a page."""
+
+from __future__ import annotations
+
+import math
+
+__all__ = ["bytes_text", "count_text", "percent_text", "plural", "rate_text", "time_text"]
+
+
+def _digits(value: float) -> str:
+    """Three of them that matter."""
+    if value == 0:
+        return "0"
+    places = min(6, max(0, 2 - math.floor(math.log10(abs(value)) + 1e-9)))
+    text = f"{value:.{places}f}"
+    return text.rstrip("0").rstrip(".") if places else text
+
+
+def _scaled(value: float, units: tuple[str, ...], step: float) -> str:
+    unit = 0
+    while unit + 1 < len(units) and abs(value) >= step:
+        value /= step
+        unit += 1
+    return f"{_digits(value)}{units[unit]}"
+
+
+def bytes_text(value: float) -> str:
+    return _scaled(value, (" B", " KB", " MB", " GB", " TB"), 1024)
+
+
+def count_text(value: float) -> str:
+    return _scaled(value, ("", " K", " M", " G", " T"), 1000)
+
+
+def time_text(seconds: float) -> str:
+    return _scaled(seconds * 1e9, (" ns", " µs", " ms", " s"), 1000)
+
+
+def rate_text(per_second: float, unit: str) -> str:
+    """rate_text(3e9, "FLOP") is 3 GFLOP/s."""
+    return _scaled(per_second, (" ", " K", " M", " G", " T"), 1000) + unit + "/s"
+
+
+def percent_text(share: float) -> str:
+    return f"{_digits(share * 100)} %"
+
+
+def plural(count: int, one: str, many: str | None = None) -> str:
+    return f"{count} {one if count == 1 else many or one + 's'}"

@@ -1,0 +1,28 @@
+#pragma once
+
+// Names of generated code, for tools that look at the process from outside. Off unless asked for:
+//   TOKAMAK_PERF=map      lines of /tmp/perf-PID.map, which `perf report` reads
+//   TOKAMAK_PERF=jitdump  jit-PID.dump, from which `perf inject --jit` makes files that `perf annotate` shows
+//   TOKAMAK_GDB=1         gdb is told of every kernel
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace tokamak::codegen {
+
+/// Whether list_code is of use.
+bool lists_code();
+bool registers_with_debuggers();
+
+struct ListedCode {
+  std::string name;
+  uint64_t address;
+  std::span<const char> code;
+};
+
+/// Notes a function wherever the environment asks for it. Thread-safe. What cannot be written is reported
+/// once.
+void list_code(const ListedCode& code);
+
+}  // namespace tokamak::codegen

@@ -1,0 +1,99 @@
+#include "runtime/profile_writer.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+
+#include "tokamak/errors.h"
+
+namespace tokamak {
+namespace {
+
+/// What a process that is killed may lose.
+constexpr auto kPeriod = std::chrono::milliseconds(100);
+
+UserError cannot_write(const std::string& path, int error) {
+  return UserError("cannot write " + path + ": " + std::strerror(error));
+}
+
+}  // namespace
+
+ProfileWriter::ProfileWriter(const ProfileSession& session, const std::string& path)
+    : session_(session),
+      path_(path),
+      file_(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)),
+      process_(getpid()) {
+  if (file_ < 0) throw cannot_write(path, errno);
+  append("[\n{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\",\"args\":{\"name\":\"tokamak\"}}");
+  // Signals are for the threads of the program.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([this] { write_until_closed(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+ProfileWriter::~ProfileWriter() {
+  try {
+    close();
+  } catch (const Error&) {  // who wants to know calls close()
+  }
+}
+
+bool ProfileWriter::is_ours() const { return getpid() == process_; }
+
+void ProfileWriter::close() {
+  if (file_ < 0) return;
+  if (!is_ours()) {
+    thread_.detach();  // it was left behind in the parent
+    ::close(file_);
+    file_ = -1;
+    return;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  closing_condition_.notify_all();
+  thread_.join();
+  append("\n]\n");
+  if (::close(file_) != 0 && error_ == 0) error_ = errno;
+  file_ = -1;
+  if (error_ != 0) throw cannot_write(path_, error_);
+}
+
+void ProfileWriter::write_until_closed() {
+  pthread_setname_np(pthread_self(), "tokamak-trace");
+  std::unique_lock lock(mutex_);
+  while (!closing_) {
+    closing_condition_.wait_for(lock, kPeriod, [&] { return closing_; });
+    write_news();
+  }
+}
+
+void ProfileWriter::write_news() {
+  const Profile news = session_.read(cursor_);
+  std::string text;
+  for (const std::string& line : trace_lines(news, named_threads_)) (text += ",\n") += line;
+  named_threads_ = news.threads.size();
+  append(text);
+}
+
+void ProfileWriter::append(const std::string& text) {
+  size_t done = 0;
+  while (done < text.size() && error_ == 0) {
+    const ssize_t written = write(file_, text.data() + done, text.size() - done);
+    if (written >= 0) {
+      done += static_cast<size_t>(written);
+    } else if (errno != EINTR) {
+      error_ = errno;
+    }
+  }
+}
+
+}  // namespace tokamak

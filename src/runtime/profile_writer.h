@@ -1,0 +1,52 @@
+#pragma once
+
+#include <sys/types.h>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "runtime/profiler.h"
+
+namespace tokamak {
+
+/// Writes a session to a file while it records, a few times a second, so that a process that is killed leaves
+/// all but the last moments of it. The file is a list of events that Chrome and Perfetto read; until close()
+/// it lacks its last bracket, which they do without.
+///
+///   ProfileSession session;
+///   ProfileWriter writer(session, "trace.json");
+///   ...
+///   writer.close();
+class ProfileWriter {
+ public:
+  /// Throws UserError when the file cannot be made. The session must live longer than the writer.
+  ProfileWriter(const ProfileSession& session, const std::string& path);
+  ~ProfileWriter();
+  ProfileWriter(const ProfileWriter&) = delete;
+  ProfileWriter& operator=(const ProfileWriter&) = delete;
+
+  /// Writes the rest. Throws UserError when something could not be written, now or before. In the child of a
+  /// fork, whose file it is not, nothing happens.
+  void close();
+
+ private:
+  void write_until_closed();
+  void write_news();
+  void append(const std::string& text);
+  bool is_ours() const;
+
+  const ProfileSession& session_;
+  std::string path_;
+  int file_;
+  pid_t process_;
+  int error_ = 0;  ///< the first that writing met
+  ProfileSession::Cursor cursor_;
+  size_t named_threads_ = 0;
+  std::mutex mutex_;
+  std::condition_variable closing_condition_;
+  bool closing_ = false;
+  std::thread thread_;
+};
+
+}  // namespace tokamak

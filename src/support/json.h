@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tokamak {
+
+/// The text as a string of JSON, with its quotes. What is no UTF-8 becomes U+FFFD.
+std::string json_string(std::string_view text);
+
+}  // namespace tokamak

@@ -1,0 +1,367 @@
+"""The `tokamak` command, run as a program."""
+
+import json
+import os
+import pty
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import tokamak as tk
+from tokamak import _pages
+
+SCRIPT = """
+import sys
+import time
+import numpy as np
+import tokamak as tk
+
+def activation(x, y):
+    return np.maximum((np.sin(x) * np.cos(y) + x) * y, 0)
+
+@tk.jit
+def scaled(x, factor=2.0, *, axis=0):
+    return (x * factor).sum(axis=axis)
+
+class Model:
+    @staticmethod
+    def forward(params, x):
+        return params["w"] @ x + params["b"][0]
+
+def untraceable(x):
+    return x if x.sum() > 0 else -x
+
+def raises(x):
+    raise KeyError("mine")
+
+def writes(u):
+    u[0] = 1
+
+def forever(x):
+    time.sleep(100)
+
+def different(x):
+    return x + 1 if hasattr(x, "_traced") else x
+
+number = 3
+
+if __name__ == "__main__":
+    print(scaled(np.ones((3, 4))), sys.argv[1:])
+"""
+
+TEXT = """func @f(%x: f32[4,8], %y: f32[4,8]) {
+  %0 = add %x, %y
+  %1 = exp %0
+  return %1
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("scripts")
+    (folder / "script.py").write_text(SCRIPT)
+    (folder / "boom.py").write_text("import numpy as np\n\ndef f(x):\n    return x\n\n1 / 0\n")
+    (folder / "wrong.py").write_text("def f(x:\n")
+    (folder / "f.tok").write_text(TEXT)
+    return folder
+
+
+def command(folder, *words, code=0, **more):
+    done = subprocess.run(
+        [sys.executable, "-m", "tokamak", *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        **more,
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    if code:
+        assert "Traceback" not in done.stderr
+    return done.stdout if code == 0 else done.stderr
+
+
+def as_json(folder, *words):
+    return json.loads(command(folder, *words, "--json"))
+
+
+ARGS = ("--args", "f32[100,8], f32[100,8]")
+
+
+# -- explain
+
+
+def test_explain(folder):
+    text = command(folder, "explain", "script.py:activation", *ARGS)
+    assert text.startswith("activation(f32[100,8], f32[100,8])\n")
+    assert "1 kernel" in text and "sin_cos_mul_add_mul_max" in text
+    text = command(folder, "explain", "script.py:activation", *ARGS, "--show", "loops,asm,memory")
+    assert "loops of sin_cos" in text and "asm of sin_cos" in text and "arena" in text
+    assert "6 kernels" in command(folder, "explain", "script.py:activation", *ARGS, "--no-fuse")
+
+
+def test_explain_says_what_the_api_says(folder):
+    got = as_json(folder, "explain", "script.py:activation", *ARGS)
+
+    def activation(x, y):
+        return np.maximum((np.sin(x) * np.cos(y) + x) * y, 0)
+
+    wanted = tk.jit(activation).explain(*[np.ones((100, 8), np.float32)] * 2)
+    (kernel,) = got["kernels"]
+    assert kernel["ops"] == wanted.kernels[0].ops
+    assert kernel["bytes_read"] == wanted.kernels[0].bytes_read
+    assert kernel["flops"] == wanted.kernels[0].flops
+    assert got["memory"]["peak_bytes"] == wanted.memory.peak_bytes
+    assert any(line.endswith("script.py:8") for line in kernel["lines"])
+
+
+def test_arguments_of_all_kinds(folder):
+    explain = ("explain", "script.py:scaled", "--args")
+    assert "sum" in command(folder, *explain, "f64[3,4], factor=3, axis=1")
+    assert "sum" in command(folder, *explain, "bf16[3,4]")
+    assert "sum" in command(folder, *explain, "float32[3,4], f32[]")
+    text = command(
+        folder, "explain", "script.py:Model.forward", "--args", '{"w": f32[4,4], "b": [f32[4]]}, f32[4]'
+    )
+    assert "1 kernel" in text
+
+
+def test_modules(folder):
+    assert "1 kernel" in command(folder, "explain", "script:activation", *ARGS)
+
+
+def test_text_ir(folder):
+    (only,) = as_json(folder, "explain", "f.tok")
+    assert only["function"] == "f"
+    assert only["kernels"][0]["ops"] == ["add", "exp"]
+    assert "kernel @add_exp" in command(folder, "explain", "f.tok")
+    assert "kernel @add_exp" in command(folder, "explain", "-", input=TEXT)
+    assert "result 0" in command(folder, "run", "f.tok")
+    assert "exp %0" in command(folder, "opt", "--passes=simplify", "f.tok")
+    assert "--passes" in command(folder, "opt", "--help")
+    assert "no command" in _native(folder, "nonsense", code=2)
+    assert "is Python" in _native(folder, "explain", "script.py:f", code=2)
+
+
+def _native(folder, *words, code):
+    program = os.path.join(os.path.dirname(tk.__file__), "_bin", "tokamak")
+    done = subprocess.run([program, *words], cwd=folder, capture_output=True, text=True, timeout=60)
+    assert done.returncode == code
+    return done.stderr
+
+
+# -- what goes wrong
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["script.py:untraceable", "--args", "f32[3]"], 1, "`if` needs the elements"),
+        (["script.py:raises", "--args", "f32[3]"], 1, "raises raised KeyError: 'mine'"),
+        (["script.py:activation", "--args", "f32[3]"], 1, "missing 1 required positional argument"),
+        (["script.py:activatoin"], 1, "did you mean activation?"),
+        (["script.py:nothing_like_it"], 1, "it has activation, scaled"),
+        (["script.py:number"], 1, "number of script.py is no function"),
+        (["boom.py:f", "--args", "f32[3]"], 1, "boom.py raised ZeroDivisionError"),
+        (["wrong.py:f"], 1, "wrong.py raised SyntaxError"),
+        (["missing.py:f"], 1, "there is no script missing.py"),
+        (["missing_module:f"], 1, "there is no module missing_module"),
+        (["script.py"], 2, "names no function"),
+        (["script.py:activation", "--args", "f33[3]"], 2, "there is no type 'f33'"),
+        (["script.py:activation", "--args", "f32[3"], 2, "cannot read 'f32[3'"),
+        (["script.py:activation", "--args", "f32[a]"], 2, "whole numbers"),
+        (["script.py:activation", "--args", "open('x')"], 2, "neither a type nor a value"),
+        (["script.py:activation", "--args", "f64[99999999,99999999]"], 1, "no memory"),
+        (["script.py:activation", "--args", "f32[-3]"], 2, "whole numbers"),
+        (["script.py:activation", *ARGS, "--show", "nonsense"], 2, "there is no 'nonsense'"),
+        (["script.py:activation", *ARGS, "-o", "no/folder.html"], 1, "cannot write no/folder.html"),
+        (["script.py:activation", *ARGS, "-o", "."], 1, "cannot write .: it is a folder"),
+        (["missing.tok"], 1, "cannot open missing.tok"),
+    ],
+)
+def test_errors(folder, words, code, message):
+    assert message in command(folder, "explain", *words, code=code)
+
+
+def test_errors_name_the_line(folder):
+    message = command(folder, "explain", "boom.py:f", "--args", "f32[3]", code=1)
+    assert "boom.py:6" in message
+    assert len(message.splitlines()) == 2
+
+
+def test_wrong_command_lines(folder):
+    assert "invalid choice" in command(folder, "nonsense", code=2)
+    assert "required" in command(folder, code=2)
+    assert "unrecognized" in command(folder, "doctor", "--nonsense", code=2)
+    assert "for scripts" in command(folder, "profile", "script.py:writes", "--", "word", code=2)
+
+
+def test_help(folder):
+    text = command(folder, "--help")
+    for name in ("explain", "profile", "compare", "bench", "opt", "run", "doctor", "cache", "completion"):
+        assert f"\n    {name}" in text
+        assert "usage: tokamak" in command(folder, name, "--help")
+    assert tk.__version__ in command(folder, "--version")
+
+
+# -- profile and compare
+
+
+def test_profile_of_a_function(folder, tmp_path):
+    text = command(folder, "profile", "script.py:activation", *ARGS, "--calls", "3", "-o", tmp_path / "t.json")
+    assert "sin_cos_mul_add_mul_max" in text
+    assert len(tk.load_profile(tmp_path / "t.json").kernels) == 4
+    got = as_json(folder, "profile", "script.py:activation", *ARGS, "--calls", "0")
+    (kernel,) = [total for total in got["totals"] if total["category"] == "kernel"]
+    assert kernel["count"] == 1 and kernel["bytes_written"] == 100 * 8 * 4
+
+
+def test_profile_of_a_script(folder, tmp_path):
+    page = tmp_path / "t.html"
+    text = command(folder, "profile", "script.py", "-o", page, "--", "one", "two")
+    assert text.startswith("[6. 6. 6. 6.] ['one', 'two']\n")
+    assert "mul_sum" in _pages.data_of(page.read_text())["runs"][0]["names"]
+
+
+def test_profile_of_a_script_that_raises(folder, tmp_path):
+    message = command(folder, "profile", "boom.py", "-o", tmp_path / "t.json", code=1)
+    assert "ZeroDivisionError" in message and "what ran until then is in" in message
+    assert tk.load_profile(tmp_path / "t.json").problem is None
+    assert "cannot write" in command(folder, "profile", "script.py", "-o", "/nowhere/t.json", code=1)
+
+
+def test_profile_of_a_killed_run(folder, tmp_path):
+    """What it left becomes a page, with a message and a code that say that it is not all."""
+    path = tmp_path / "t.html"
+    words = [sys.executable, "-m", "tokamak", "profile", "script.py:forever", "--args", "f32[3]", "-o", path]
+    process = subprocess.Popen(words, cwd=folder)
+    part = tmp_path / "t.html.part"
+    end = time.monotonic() + 60
+    while time.monotonic() < end and not part.exists():
+        time.sleep(0.05)
+    time.sleep(0.3)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not path.exists()
+    message = command(folder, "profile", part, "-o", path, code=1)
+    assert "not whole" in message
+    assert "ends early" in _pages.data_of(path.read_text())["runs"][0]["problem"]
+    (tmp_path / "none.json").write_text("nonsense")
+    assert "is no trace" in command(folder, "profile", tmp_path / "none.json", code=1)
+
+
+def test_compare(folder, tmp_path):
+    got = as_json(folder, "compare", "script.py:activation", *ARGS, "-o", tmp_path / "c.html")
+    assert len(got["eager"]["kernels"]) == 6 and len(got["compiled"]["kernels"]) == 1
+    assert got["agree"] is True
+    assert (tmp_path / "c.html").exists()
+    assert "6 kernels" in command(folder, "compare", "script.py:activation", *ARGS)
+
+
+# -- bench, doctor, cache
+
+
+def test_bench(folder):
+    got = as_json(folder, "bench", "script.py:activation", *ARGS, "--seconds", "0.1")
+    assert got["agree"] is True
+    assert got["speedup"] == pytest.approx(got["numpy"]["best"] / got["tokamak"]["best"])
+    text = command(folder, "bench", "script.py:writes", "--args", "f32[30]", "--seconds", "0.05")
+    assert "the results agree" in text
+    done = subprocess.run(
+        [sys.executable, "-m", "tokamak", "bench", "script.py:different", "--args", "f64[3]", "--seconds", "0.05"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 1 and "DIFFER" in done.stdout
+
+
+def test_doctor(folder):
+    got = as_json(folder, "doctor")
+    assert got["threads"] >= 1 and got["cpu"]["usable"] >= 1
+    assert got["versions"]["numpy"] == np.__version__
+    assert got["versions"]["llvm"].startswith("22.")
+    assert got["memory"]["total"] > 0
+    assert all(value > 0 for value in got["measured"].values())
+    environment = {**os.environ, "TOKAMAK_CPU": "x86-64", "TOKAMAK_NUM_THREADS": "7"}
+    text = command(folder, "doctor", "--quick", env=environment)
+    assert "TOKAMAK_CPU=x86-64" in text
+    assert "! 7 threads share" in text or (os.cpu_count() or 1) >= 7
+
+
+def test_cache(folder):
+    assert "nothing is kept on disk" in command(folder, "cache")
+    got = as_json(folder, "cache", "script.py")
+    assert got["on_disk"] is None
+    (entry,) = [one for one in got["functions"] if one["name"] == "scaled"]
+    assert (entry["programs"], entry["misses"]) == (1, 1)
+    assert "no script" in command(folder, "cache", "script", code=2)
+
+
+# -- completion
+
+
+def test_completion(folder):
+    for shell in ("bash", "zsh", "fish"):
+        text = command(folder, "completion", shell)
+        assert "explain" in text and "doctor" in text
+        assert "passes" in text  # of opt, which is native
+        if shutil.which(shell):
+            subprocess.run([shell, "-n"], input=text, text=True, check=True)
+    assert "invalid choice" in command(folder, "completion", "tcsh", code=2)
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"), [("tokamak pro", "profile"), ("tokamak explain --s", "--show"), ("tokamak completion z", "zsh")]
+)
+def test_bash_completes(folder, line, wanted):
+    script = command(folder, "completion", "bash")
+    words = line.split(" ")
+    ask = f"COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _tokamak; echo ${{COMPREPLY[@]}}"
+    done = subprocess.run(["bash"], input=f"{script}\n{ask}\n", capture_output=True, text=True, check=True)
+    assert wanted in done.stdout.split()
+
+
+# -- progress
+
+
+def on_a_terminal(folder, *words):
+    """What the command writes to a terminal."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(folder)
+        os.execv(sys.executable, [sys.executable, "-m", "tokamak", *map(str, words)])
+    text = b""
+    while select.select([terminal], [], [], 60)[0]:
+        try:
+            more = os.read(terminal, 1 << 16)
+        except OSError:
+            break
+        if not more:
+            break
+        text += more
+    os.waitpid(pid, 0)
+    os.close(terminal)
+    return text.decode(errors="replace")
+
+
+def test_progress_on_a_terminal_only(folder):
+    words = ("bench", "script.py:activation", *ARGS, "--seconds", "1.5")
+    assert "timing, turn" in on_a_terminal(folder, *words)
+    done = subprocess.run(
+        [sys.executable, "-m", "tokamak", *words], cwd=folder, capture_output=True, text=True, timeout=60
+    )
+    assert done.stderr == ""
+
+
+def test_a_reader_that_goes_away(folder):
+    line = f"{sys.executable} -m tokamak completion fish | head -1"
+    done = subprocess.run(["bash", "-c", line], cwd=folder, capture_output=True, text=True, timeout=60)
+    assert "Traceback" not in done.stderr

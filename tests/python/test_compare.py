@@ -1,0 +1,100 @@
+"""tk.compare: one kernel per operation against compiled."""
+
+import json
+
+import numpy as np
+import pytest
+import tokamak as tk
+from test_profile import activation, check_trace
+from tokamak import _pages
+
+X = np.linspace(0, 1, 200_000, dtype=np.float32)
+
+
+def test_six_kernels_and_one():
+    c = tk.compare(activation, X, X)
+    assert [kernel.name for kernel in c.eager.kernels] == ["sin", "cos", "mul", "add", "mul", "max"]
+    assert [kernel.name for kernel in c.compiled.kernels] == ["sin_cos_mul_add_mul_max"]
+    assert c.agree
+    # sin, cos and max move two arrays each, the others three; compiled two are read and one is written.
+    assert c.eager.bytes == (3 * 2 + 3 * 3) * X.nbytes
+    assert c.compiled.bytes == 3 * X.nbytes
+    assert c.eager.flops == c.compiled.flops == 6 * X.size
+    assert c.speedup == c.eager.ns / c.compiled.ns
+    text = str(c)
+    assert "6 kernels" in text and "1 kernel," in text and "5.00 times less memory traffic" in text
+    assert len([line for line in text.splitlines() if "█" in line]) == 7
+
+
+def test_dead_and_repeated_work_is_on_the_eager_side_only():
+    def f(x):
+        np.exp(x)
+        return np.sin(x) * np.sin(x)
+
+    c = tk.compare(f, X)
+    assert [kernel.name for kernel in c.eager.kernels] == ["exp", "sin", "sin", "mul"]
+    assert [kernel.name for kernel in c.compiled.kernels] == ["sin_mul"]
+
+
+def test_functions_that_write():
+    @tk.jit
+    def f(u, v):
+        u[1:] = u[:-1] * 2
+        return u + v
+
+    u, v = np.arange(1000.0), np.ones(1000)
+    c = tk.compare(f, u, v=v)
+    assert c.agree
+    np.testing.assert_array_equal(u, np.arange(1000.0))
+
+
+def test_options_of_a_jitted_function_count():
+    @tk.jit(static_argnums=(1,))
+    def f(x, n):
+        for _ in range(n):
+            x = np.tanh(x)
+        return x
+
+    c = tk.compare(f, X, 3)
+    assert len(c.eager.kernels) == 3 and len(c.compiled.kernels) == 1
+
+
+def test_saving(tmp_path):
+    c = tk.compare(activation, X, X)
+    c.save(tmp_path / "c.json")
+    events = json.loads((tmp_path / "c.json").read_text())["traceEvents"]
+    for process, kernels in ((1, 6), (2, 1)):
+        own = [event for event in events if event["pid"] == process]
+        check_trace(own)
+        assert sum(event.get("cat") == "kernel" for event in own) == kernels
+    names = {event["args"]["name"] for event in events if event["name"] == "process_name"}
+    assert names == {"one kernel per operation", "compiled"}
+    c.save(tmp_path / "c.html")
+    runs = _pages.data_of((tmp_path / "c.html").read_text())["runs"]
+    assert [run["kernels"] for run in runs] == [6, 1]
+    assert [run["ns"] for run in runs] == [c.eager.ns, c.compiled.ns]
+    assert [run["bytes"] for run in runs] == [c.eager.bytes, c.compiled.bytes]
+
+
+def test_nothing_to_run():
+    c = tk.compare(lambda x: 3, X)
+    assert c.eager.kernels == [] and c.eager.ns == 0 and str(c)
+
+
+def test_errors_pass_through():
+    with pytest.raises(tk.UserError):
+        tk.compare(lambda x: x if x.sum() > 0 else -x, X)
+
+
+def test_leaving_the_graph_as_recorded():
+    def f(x):
+        np.exp(x)
+        return x + 0
+
+    plain = tk.jit(f, optimize=False).explain(X)
+    assert plain.graph == plain.optimized
+    assert tk.jit(f).explain(X).graph != tk.jit(f).explain(X).optimized
+    np.testing.assert_array_equal(tk.jit(f, optimize=False, fuse=False)(X), f(X))
+    a = np.arange(12.0).reshape(3, 4)
+    for g in (lambda a: a @ a.T, lambda a: a[0] @ a[1], lambda a: a @ a[0], lambda a: np.outer(a[0], a[1])):
+        np.testing.assert_allclose(tk.jit(g, optimize=False, fuse=False)(a), g(a))

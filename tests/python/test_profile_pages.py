@@ -1,0 +1,114 @@
+"""The pages of profiles and comparisons, in a browser."""
+
+import numpy as np
+import pytest
+import tokamak as tk
+from browser import Browser
+from test_profile import activation
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with Browser() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pages")
+    x = np.linspace(0, 1, 200_000, dtype=np.float32)
+    comparison = tk.compare(activation, x, x)
+    comparison.save(folder / "comparison.html")
+    f = tk.jit(activation)
+    g = tk.jit(lambda a: np.sort(np.tanh(a @ a), axis=1))
+    with tk.profile(folder / "profile.html") as recorded:
+        for _ in range(5):
+            f(x, x)
+            g(np.ones((100, 100), np.float32))
+    return folder, comparison, recorded
+
+
+def count(tab, selector):
+    return tab.run(f"document.querySelectorAll({selector!r}).length")
+
+
+@pytest.mark.parametrize("page", ["comparison", "profile"])
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (390, False), (390, True)])
+def test_it_renders(browser, pages, page, width, dark):
+    tab = browser.open(pages[0] / f"{page}.html", width=width, dark=dark)
+    tab.wait("document.querySelectorAll('rect.box').length > 3")
+    assert tab.problems == []
+    assert len(tab.requests) == 1
+    assert tab.run("document.documentElement.scrollWidth <= innerWidth"), "wider than the screen"
+
+
+def test_six_kernels_above_one(browser, pages):
+    tab = browser.open(pages[0] / "comparison.html")
+    for chart in ("#time", "#traffic"):
+        tab.wait(f"document.querySelectorAll('{chart} rect.box').length > 3")
+        kernels = f"{chart} rect.box[data-category=kernel][data-run=%r]"
+        assert count(tab, kernels % "0") == 6
+        assert count(tab, kernels % "1") == 1
+        tops = f'[...document.querySelectorAll("{kernels}")].map(box => box.y.baseVal.value)'
+        assert max(tab.run(tops % "0")) < min(tab.run(tops % "1"))
+    # One axis: widths are as the times are.
+    _, comparison, _ = pages
+    box = "document.querySelector('#time rect.box[data-category=kernel][data-run=\"%d\"]').width.baseVal.value"
+    times = [run.kernels[0].end_ns - run.kernels[0].start_ns for run in (comparison.eager, comparison.compiled)]
+    assert tab.run(box % 0) / tab.run(box % 1) == pytest.approx(times[0] / times[1], rel=0.05)
+
+
+def test_a_click_shows_the_code(browser, pages):
+    tab = browser.open(pages[0] / "comparison.html")
+    tab.wait("document.querySelectorAll('#time rect.box').length > 3")
+    tab.click("#time rect.box[data-category=kernel][data-run='1']")
+    tab.wait("!document.querySelector('#details').hidden")
+    text = tab.run("document.querySelector('#details').textContent")
+    assert "sin_cos_mul_add_mul_max" in text and "func @" in text
+    tab.run("document.querySelectorAll('#details [role=tab]')[2].click()")
+    assert "sin_cos_mul_add_mul_max_0:" in tab.run("document.querySelector('#details').textContent")
+    assert tab.problems == []
+
+
+def test_the_numbers_are_those_of_the_profile(browser, pages):
+    _, _, recorded = pages
+    tab = browser.open(pages[0] / "profile.html")
+    tab.wait("document.querySelectorAll('#timeline rect.box').length > 3")
+    rows = tab.run(
+        "[...document.querySelectorAll('#sums tbody tr')].map(row => [...row.cells].map(cell => cell.textContent))"
+    )
+    wanted = [(total.name, total.category, str(total.count)) for total in recorded.totals()]
+    assert sorted(tuple(row[:3]) for row in rows) == sorted(wanted)
+    flame = "document.querySelector('#flame rect.box[data-name=\"activation\"]').dataset.count"
+    assert tab.run(flame) == "5"
+    assert tab.run("data().runs[0].duration_ns") == recorded.duration_ns
+
+
+def test_search_and_zoom(browser, pages):
+    tab = browser.open(pages[0] / "profile.html")
+    tab.wait("document.querySelectorAll('#timeline rect.box').length > 3")
+    tab.run("document.querySelector('#timeline input').focus()")
+    tab.type("sort")
+    tab.wait("document.querySelector('#timeline [role=status]').textContent.includes('match')")
+    tab.wait("document.querySelectorAll('#timeline rect.box.dim').length > 3")
+    assert count(tab, "#timeline rect.box.dim[data-name=sort]") == 0
+    width = "document.querySelector('#timeline rect.box[data-name=sort]').width.baseVal.value"
+    before = tab.run(width)
+    tab.run("document.querySelector('#timeline input').dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter'}))")
+    tab.wait(f"{width} > {2 * before} && {width} > 100")
+    assert tab.run("document.querySelector('#details h3').textContent") == "sort"
+    tab.run("[...document.querySelectorAll('#timeline button')].find(b => b.textContent === 'All').click()")
+    tab.wait(f"{width} < 100")
+    assert tab.problems == []
+
+
+def test_very_many_events(browser, tmp_path):
+    f = tk.jit(lambda x: x + 1)
+    x = np.ones(3)
+    with tk.profile(tmp_path / "many.html"):
+        for _ in range(40_000):
+            f(x)
+    tab = browser.open(tmp_path / "many.html")
+    tab.wait("document.querySelectorAll('#timeline rect.box').length > 3")
+    assert count(tab, "rect.box") < 20_000
+    assert tab.problems == []
