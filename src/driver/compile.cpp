@@ -48,6 +48,7 @@ Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const
   PipelineOptions pipeline;
   pipeline.fused_multiply_add = cpu.fma;
   pipeline.disabled = options.disabled_passes;
+  PassJournal journal(pipeline);
   const Graph optimized = run_pipeline(graph, pipeline);
   clock.finish("passes");
 
@@ -77,7 +78,8 @@ Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const
   const Assembled assembled = assemble(optimized, layouts, options, fusion.kernels, kernels);
   clock.finish("plan");
 
-  return {assembled.program, explain({graph, optimized, fusion, kernels, assembled, cpu, clock.times()})};
+  return {assembled.program, explain({graph, optimized, journal.passes(), layouts, options, fusion, kernels,
+                                      assembled, cpu, clock.times()})};
 }
 
 }  // namespace
