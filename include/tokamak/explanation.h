@@ -12,22 +12,69 @@
 
 namespace tokamak {
 
+/// One operation of a program: a node of its graph.
+struct OperationReport {
+  std::string name;  ///< of its value, as in the text: "%3", "%x"; of a number that stands inline, the number
+  std::string op;
+  std::string text;  ///< as in the text, without the name: "reduce_sum %2 {axes=[0]}"
+  TensorType type;
+  std::vector<int> inputs;  ///< positions of operations
+  SourceLocation line;      ///< the user's
+  bool is_view = false;     ///< costs nothing: index arithmetic of whoever reads it
+  bool is_output = false;
+  bool is_dead = false;      ///< no output depends on it
+  std::vector<int> kernels;  ///< those that compute it, by position; more than one where that is cheaper
+};
+
+/// One run of one pass.
+struct PassReport {
+  std::string name;
+  std::string summary;
+  int round = 0;  ///< -1: once, after all rounds
+  double milliseconds = 0;
+  int64_t operations_before = 0;
+  int64_t operations_after = 0;
+  bool changed = false;
+  std::string graph;  ///< after it, when it changed something
+};
+
 /// One kernel of a compiled program, at every level.
 struct TOKAMAK_API KernelReport {
   std::string name;
-  std::vector<std::string> ops;  ///< what it computes, in order, without views and constants: {"mul", "add", "max", "sum"}
-  std::string graph;             ///< the operations it swallowed, as text IR
-  std::string loops;             ///< its loop nests, scheduled
-  std::string schedule;          ///< the decisions that made them
+  std::vector<std::string>
+      ops;  ///< what it computes, in order, without views and constants: {"mul", "add", "max", "sum"}
+  std::string graph;     ///< the operations it swallowed, as text IR
+  std::string loops;     ///< its loop nests, scheduled
+  std::string schedule;  ///< the decisions that made them
   int64_t bytes_read = 0;
   int64_t bytes_written = 0;
   double flops = 0;
   std::vector<SourceLocation> lines;
+  std::vector<int> operations;  ///< what it swallowed: positions in Explanation::operations()
+  std::vector<int> reads;       ///< operations whose values it reads from memory
+  std::vector<int> writes;
+  DType dtype = DType::f32;  ///< of most of its arithmetic
+  double predicted_ns = 0;   ///< what the compiler expects it to take on one core, roughly
+  int64_t tasks = 1;         ///< that threads may share
+  int step = -1;             ///< of the program; -1: nothing to do
 
-  std::string llvm() const;  ///< made when asked for
+  std::string llvm() const;  ///< made when asked for, of all its stages
   std::string assembly() const;
 
   std::shared_ptr<const void> code;  ///< what llvm() and assembly() are made from
+};
+
+/// Memory that a program uses while it runs.
+struct BufferReport {
+  enum class Place : uint8_t { arena, output, argument };
+
+  std::string name;  ///< of the value, or what else it is for
+  int64_t bytes = 0;
+  int first_kernel = 0;  ///< writes it
+  int last_kernel = 0;   ///< reads it last; of an output, the last kernel of all
+  Place place = Place::arena;
+  int64_t at = 0;        ///< the offset in the arena, the position of the output or argument
+  int in_place_of = -1;  ///< the buffer, by position, whose memory it took over from the same kernel
 };
 
 struct MemoryReport {
@@ -36,6 +83,15 @@ struct MemoryReport {
   int64_t arena_bytes = 0;
   int64_t output_bytes = 0;
   std::string plan;  ///< a line per buffer: offset, size, lifetime, what it reuses
+  std::vector<BufferReport> buffers;
+};
+
+/// How an array is read or written that is not simply read in order where it lies, or what is copied.
+struct LayoutReport {
+  std::string value;
+  int kernel = -1;  ///< by position; -1: of the whole program
+  std::string decision;
+  int64_t bytes_copied = 0;  ///< in every run
 };
 
 /// A fusion that was considered and not made.
@@ -44,6 +100,10 @@ struct RefusedFusion {
   std::string consumer;
   std::string reason;
   int times = 1;  ///< a loop that repeats the same work is refused the same way every time
+  /// The first time: positions in Explanation::operations(), and the line of the consumer.
+  int producer_operation = -1;
+  int consumer_operation = -1;
+  SourceLocation line = {};
 };
 
 struct StageTime {
@@ -55,12 +115,19 @@ struct StageTime {
 class TOKAMAK_API Explanation {
  public:
   const std::vector<KernelReport>& kernels() const { return kernels_; }
-  const std::string& graph() const { return graph_; }          ///< as traced
-  const std::string& optimized() const { return optimized_; }  ///< after the passes
+  const std::string& graph() const { return graph_; }                             ///< as traced
+  const std::string& optimized() const { return optimized_; }                     ///< after the passes
+  const std::vector<OperationReport>& traced() const { return traced_; }          ///< of graph()
+  const std::vector<OperationReport>& operations() const { return operations_; }  ///< of optimized()
+  const std::vector<PassReport>& passes() const { return passes_; }               ///< in the order they ran
   const MemoryReport& memory() const { return memory_; }
+  const std::vector<LayoutReport>& layouts() const { return layouts_; }
   const std::vector<RefusedFusion>& refused() const { return refused_; }
   const std::vector<StageTime>& times() const { return times_; }
   const std::vector<std::string>& steps() const { return steps_; }  ///< the program: one line per step
+
+  /// What recording the graph took, which the front end knows: the first of the stages.
+  void add_tracing(double milliseconds) { times_.insert(times_.begin(), {"trace", milliseconds}); }
 
   /// A summary for a terminal.
   std::string to_string() const;
@@ -68,7 +135,11 @@ class TOKAMAK_API Explanation {
   std::vector<KernelReport> kernels_;
   std::string graph_;
   std::string optimized_;
+  std::vector<OperationReport> traced_;
+  std::vector<OperationReport> operations_;
+  std::vector<PassReport> passes_;
   MemoryReport memory_;
+  std::vector<LayoutReport> layouts_;
   std::vector<RefusedFusion> refused_;
   std::vector<StageTime> times_;
   std::vector<std::string> steps_;

@@ -8,6 +8,8 @@
 #include "reports.h"
 #include "runtime/machine.h"
 #include "runtime/profile_writer.h"
+#include "runtime/profiler.h"
+#include "runtime/roofline.h"
 #include "support/cpu.h"
 #include "support/log.h"
 #include "tokamak/memory.h"
@@ -114,10 +116,29 @@ void bind_profiler(nb::module_& module) {
   });
 }
 
+void bind_roofline(nb::module_& module) {
+  nb::class_<Roofline::Level>(module, "RooflineLevel")
+      .def_ro("name", &Roofline::Level::name)
+      .def_ro("bytes", &Roofline::Level::bytes)
+      .def_ro("bytes_per_second", &Roofline::Level::bytes_per_second);
+
+  nb::class_<Roofline>(module, "Roofline")
+      .def_ro("threads", &Roofline::threads)
+      .def_ro("f32_flops", &Roofline::f32_flops)
+      .def_ro("f64_flops", &Roofline::f64_flops)
+      .def_ro("levels", &Roofline::levels);
+
+  module.def("measure_roofline", [] {
+    nb::gil_scoped_release release;
+    return measure_roofline();
+  });
+}
+
 }  // namespace
 
 void bind_runtime(nb::module_& module) {
   bind_profiler(module);
+  bind_roofline(module);
   module.def("memory_stats", memory_stats_dict);
   module.def("machine", machine_dict);
   module.def("trim_memory", [] {

@@ -100,12 +100,13 @@ std::optional<int64_t> offset_of_part(const LeafSpec& spec, const WrittenPart& p
 
 /// Compiles the graph for these arguments and adds the program to `table`; and to `hot` under the static
 /// values, when calls of this form can take the hot path. `known` are the numbers among the arguments whose
-/// values are part of the program, `orders` those of the axes of the outputs in memory.
+/// values are part of the program, `orders` those of the axes of the outputs in memory; `tracing` is what
+/// recording the graph took, in milliseconds.
 void compile_into(CallTable& table, CallTable* hot, const nb::list& objects, const Graph& graph, bool fuse,
                   bool optimize, bool fast_math, const std::vector<int>& donated,
                   const std::vector<Written>& written, const std::vector<int>& taken, const std::string& form,
                   const nb::object& build, const std::vector<nb::object>& statics, const nb::object& guards,
-                  const std::vector<size_t>& known, const std::vector<AxisOrder>& orders) {
+                  const std::vector<size_t>& known, const std::vector<AxisOrder>& orders, double tracing) {
   Leaves leaves(objects);
   if (leaves.bad >= 0) throw InternalError("compiling for something that is no argument");
   std::vector<Layout> layouts;
@@ -141,6 +142,7 @@ void compile_into(CallTable& table, CallTable* hot, const nb::list& objects, con
     nb::gil_scoped_release release;
     return compile(graph, layouts, options);
   }();
+  compiled.explanation->add_tracing(tracing);
   entry->program = std::move(compiled.program);
   entry->explanation = std::move(compiled.explanation);
   for (const std::optional<int>& donor : entry->program->output_donor) {
@@ -339,7 +341,7 @@ void bind_tracing(nb::module_& module) {
       .def("compile", compile_into, nb::arg("hot").none(), nb::arg("leaves"), nb::arg("graph"),
            nb::arg("fuse"), nb::arg("optimize"), nb::arg("fast_math"), nb::arg("donated"), nb::arg("written"),
            nb::arg("taken"), nb::arg("form"), nb::arg("build").none(), nb::arg("statics"),
-           nb::arg("guards").none(), nb::arg("known"), nb::arg("orders"))
+           nb::arg("guards").none(), nb::arg("known"), nb::arg("orders"), nb::arg("tracing"))
       .def("clear", &CallTable::clear)
       .def("__len__", &CallTable::size)
       .def_rw("hits", &CallTable::hits)

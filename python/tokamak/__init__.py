@@ -38,6 +38,7 @@ from ._errors import (  # noqa: E402
     UserValueError,
     UserZeroDivisionError,
 )
+from ._explanation import Explanation  # noqa: E402
 from ._functions import (  # noqa: E402
     erf,
     erfc,
@@ -55,7 +56,6 @@ from ._functions import (  # noqa: E402
 from ._jit import CacheInfo, Jitted, jit  # noqa: E402
 from ._logging import set_logs  # noqa: E402
 from ._making import asarray, from_dlpack  # noqa: E402
-from ._native import Explanation  # noqa: E402
 from ._products import (  # noqa: E402
     attention,
     avg_pool,

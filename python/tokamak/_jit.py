@@ -23,6 +23,8 @@ from . import _arguments, _forms, _native, _numbers, _reasons, _results, _tracer
 from ._arguments import Call
 from ._array import Array
 from ._errors import UserError, UserTypeError, UserValueError, fail
+from ._explanation import Explanation
+from ._measure import Runner
 
 __all__ = ["CacheInfo", "Jitted", "jit"]
 
@@ -79,6 +81,7 @@ class JitCore:
         self._history = _reasons.History(self.name)
         self._tracer = _tracer.Tracer(function, self.name, self.arguments, home)
         self._misses = 0
+        self._changes_arguments = False  # some program writes to them, or takes their memory
         _cores.add(self)
 
     @property
@@ -110,7 +113,7 @@ class JitCore:
             return result.apply(args, kwargs)
         return result
 
-    def explain(self, *args: Any, **kwargs: Any) -> Any:
+    def explain(self, *args: Any, **kwargs: Any) -> Explanation:
         """What the function compiles to for these arguments: kernels, code, memory. Does not run it."""
         try:
             return self._explain(args, kwargs)
@@ -118,18 +121,19 @@ class JitCore:
             self.arguments.writes = True
             return self._explain(args, kwargs)
 
-    def _explain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _explain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Explanation:
         call = self.arguments.take_apart(args, kwargs)
         if _arguments.is_traced(call):
             fail(UserTypeError, f"{self.name}: explain takes arrays; call it outside the jitted function")
         table = self._table_for(call)
         found = _or_not_implemented(table.explanation(call.leaves))
         if found is NotImplemented:
-            return self._compile_until(
+            found = self._compile_until(
                 table, call, lambda: _or_not_implemented(table.explanation(call.leaves))
             )
-        table.hits -= 1
-        return found
+        else:
+            table.hits -= 1
+        return Explanation(found, self.name, Runner(table, call.leaves, self._changes_arguments))
 
     def cache_info(self) -> CacheInfo:
         """How often a program was found, how often one had to be compiled, how many there are, and why each was compiled."""
@@ -230,8 +234,10 @@ class JitCore:
         donated = self.arguments.donated_leaves(call, set(self.options.donate_argnums))
         start = _native.profile_clock_ns()
         traced = self._tracer.trace(call, names)
+        tracing = (_native.profile_clock_ns() - start) / 1e6
         if _native.profiling():
             _native.record_compiling(f"trace {self.name}", start)
+        self._changes_arguments = self._changes_arguments or bool(donated or traced.written)
         if traced.written and not call.distinct and _has_one_twice(call.leaves):
             if self.arguments.donates:
                 fail(
@@ -259,6 +265,7 @@ class JitCore:
             guards,
             traced.known.positions,
             traced.orders,
+            tracing,
         )
 
     def _tell_why(self, call: Call, leaf_key: Any, names: list[str], traced: _tracer.Traced) -> None:
@@ -321,7 +328,7 @@ class Jitted(Protocol[P, R]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
     def __get__(self, instance: Any, owner: Any = None) -> Callable[..., R]: ...
-    def explain(self, *args: Any, **kwargs: Any) -> _native.Explanation: ...
+    def explain(self, *args: Any, **kwargs: Any) -> Explanation: ...
     def cache_info(self) -> CacheInfo: ...
     def clear_cache(self) -> None: ...
 

@@ -117,6 +117,7 @@ class CallTable:
         guards: Guards | None,
         known: list[int],
         orders: list[list[int]],
+        tracing: float,
     ) -> None: ...
     def clear(self) -> None: ...
     def __len__(self) -> int: ...
@@ -125,6 +126,31 @@ class SourceLocation:
     file: str
     line: int
     function: str
+
+class OperationReport:
+    name: str
+    op: str
+    text: str
+    @property
+    def type(self) -> str: ...
+    @property
+    def bytes(self) -> int: ...
+    inputs: list[int]
+    line: SourceLocation
+    is_view: bool
+    is_output: bool
+    is_dead: bool
+    kernels: list[int]
+
+class PassReport:
+    name: str
+    summary: str
+    round: int
+    milliseconds: float
+    operations_before: int
+    operations_after: int
+    changed: bool
+    graph: str
 
 class KernelReport:
     name: str
@@ -136,10 +162,29 @@ class KernelReport:
     bytes_written: int
     flops: float
     lines: list[SourceLocation]
+    operations: list[int]
+    reads: list[int]
+    writes: list[int]
+    predicted_ns: float
+    tasks: int
+    step: int
+    @property
+    def dtype(self) -> str: ...
     @property
     def llvm(self) -> str: ...
     @property
     def asm(self) -> str: ...
+
+class BufferReport:
+    name: str
+    bytes: int
+    first_kernel: int
+    last_kernel: int
+    at: int
+    @property
+    def place(self) -> str: ...
+    @property
+    def in_place_of(self) -> int | None: ...
 
 class MemoryReport:
     peak_bytes: int
@@ -147,11 +192,23 @@ class MemoryReport:
     arena_bytes: int
     output_bytes: int
     plan: str
+    buffers: list[BufferReport]
+
+class LayoutReport:
+    value: str
+    decision: str
+    bytes_copied: int
+    @property
+    def kernel(self) -> int | None: ...
 
 class RefusedFusion:
     producer: str
     consumer: str
     reason: str
+    times: int
+    producer_operation: int
+    consumer_operation: int
+    line: SourceLocation
 
 class StageTime:
     stage: str
@@ -165,13 +222,34 @@ class Explanation:
     @property
     def optimized(self) -> str: ...
     @property
+    def traced(self) -> list[OperationReport]: ...
+    @property
+    def operations(self) -> list[OperationReport]: ...
+    @property
+    def passes(self) -> list[PassReport]: ...
+    @property
     def memory(self) -> MemoryReport: ...
+    @property
+    def layouts(self) -> list[LayoutReport]: ...
     @property
     def refused(self) -> list[RefusedFusion]: ...
     @property
     def times(self) -> list[StageTime]: ...
     @property
     def steps(self) -> list[str]: ...
+
+class RooflineLevel:
+    name: str
+    bytes: int
+    bytes_per_second: float
+
+class Roofline:
+    threads: int
+    f32_flops: float
+    f64_flops: float
+    levels: list[RooflineLevel]
+
+def measure_roofline() -> Roofline: ...
 
 class ProfileEvent:
     name: str

@@ -7,6 +7,7 @@
 #include "fusion/fuse.h"
 #include "fusion/hidden.h"
 #include "fusion/product.h"
+#include "ir/text.h"
 #include "ops/record.h"
 
 namespace tokamak {
@@ -26,8 +27,13 @@ class Assembly {
     request_memory();
     Assembled result;
     result.plan = plan_memory(requests_, donated_);
-    result.plan_text = to_string(result.plan, requests_);
-    for (size_t step = 0; step < kernels_.size(); ++step) add_step(step, result.plan);
+    for (size_t number = 0; number < kernels_.size(); ++number) {
+      const auto before = static_cast<int>(program_->steps.size());
+      add_step(number, result.plan);
+      const bool is_added = static_cast<int>(program_->steps.size()) > before;
+      result.step_of.push_back(is_added ? before : -1);
+    }
+    for (const Program::Step& step : program_->steps) program_->total_cost += step.cost;
     program_->arena_bytes = result.plan.arena_bytes;
     for (const auto& [value, request] : request_of_) {
       const Placement& placement = result.plan.placements[request];
@@ -37,6 +43,7 @@ class Assembly {
       }
     }
     result.program = program_;
+    result.requests = std::move(requests_);
     return result;
   }
 
@@ -106,7 +113,7 @@ class Assembly {
     request.bytes = graph_.type_of(value).bytes();
     request.first_step = static_cast<int>(step);
     request.last_step = std::max(static_cast<int>(step), last_reader(value));
-    request.name = "%" + std::to_string(index_of(value));
+    request.name = names_[index_of(value)];
     if (auto output = output_of_.find(static_cast<uint32_t>(value)); output != output_of_.end()) {
       request.output = output->second;
     }
@@ -291,7 +298,8 @@ class Assembly {
     const int64_t blocks =
         product.batch * ((product.rows + product.block_rows - 1) / product.block_rows) *
         ((product.stages.back().columns + product.block_columns - 1) / product.block_columns);
-    program_->total_cost += product.block_cost * static_cast<double>(blocks);
+    step.cost = product.block_cost * static_cast<double>(blocks);
+    step.tasks = blocks;
     program_->steps.push_back(std::move(step));
   }
 
@@ -302,9 +310,9 @@ class Assembly {
     sort->place = read_place(kernel.inputs[0], plan);
     sort->strided_input = strided_input(kernel.inputs[0]).value_or(-1);
     sort->result = written_place(kernel.outputs[0], plan);
-    program_->total_cost +=
-        sort->line_cost * static_cast<double>(result.elements() / sort->read.contracted[0].extent);
     Program::Step step;
+    step.tasks = result.elements() / sort->read.contracted[0].extent;
+    step.cost = sort->line_cost * static_cast<double>(step.tasks);
     step.code = std::shared_ptr<const NativeKernel>(compiled_[number], nullptr);
     step.kernel = compiled_[number]->loops;
     step.sort = std::move(sort);
@@ -377,7 +385,8 @@ class Assembly {
     step.flops = count_flops(kernel.body);
     for (const Nest& nest : step.kernel->nests) {
       step.grains.push_back(grain_for(nest.task_cost));
-      program_->total_cost += nest.task_cost * static_cast<double>(nest.root.extent);
+      step.cost += nest.task_cost * static_cast<double>(nest.root.extent);
+      step.tasks = std::max(step.tasks, nest.root.extent);
     }
     program_->steps.push_back(std::move(step));
   }
@@ -391,6 +400,7 @@ class Assembly {
   const CompileOptions& options_;
   const std::vector<FusedKernel>& kernels_;
   const std::vector<std::shared_ptr<const CompiledKernel>>& compiled_;
+  const std::vector<std::string> names_ = value_names(graph_);
   std::shared_ptr<Program> program_ = std::make_shared<Program>();
   std::unordered_map<uint32_t, int> input_of_;
   std::unordered_map<uint32_t, int> output_of_;

@@ -15,7 +15,8 @@ namespace tokamak {
 struct Assembled {
   std::shared_ptr<Program> program;
   Plan plan;
-  std::string plan_text;
+  std::vector<PlanRequest> requests;  ///< of the plan; its steps are kernels
+  std::vector<int> step_of;           ///< by kernel; -1 where there is nothing to do
 };
 
 /// Plans the memory of compiled kernels and strings them together.

@@ -50,9 +50,13 @@ Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const
   PipelineOptions pipeline;
   pipeline.fused_multiply_add = cpu.fma;
   pipeline.disabled = options.disabled_passes;
+  PassJournal journal(pipeline);
   const std::unique_ptr<ProgramDump> dump = ProgramDump::begin(graph);
   if (dump != nullptr) {
-    pipeline.after_pass = [&](std::string_view pass, const Graph& after) { dump->after_pass(pass, after); };
+    pipeline.after_pass = [&dump, note = pipeline.after_pass](std::string_view pass, const Graph& after) {
+      note(pass, after);
+      dump->after_pass(pass, after);
+    };
   }
   const Graph optimized = options.optimize ? run_pipeline(graph, pipeline) : graph;
   clock.finish("passes");
@@ -86,7 +90,8 @@ Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const
   clock.finish("plan");
 
   Compiled compiled{assembled.program,
-                    explain({graph, optimized, fusion, kernels, assembled, cpu, clock.times()})};
+                    explain({graph, optimized, journal.passes(), layouts, options, fusion, kernels, assembled,
+                             cpu, clock.times()})};
   if (dump != nullptr) dump->finish(*compiled.explanation);
   return compiled;
 }

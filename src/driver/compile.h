@@ -34,7 +34,7 @@ struct CompileOptions {
 
 struct Compiled {
   std::shared_ptr<const Program> program;
-  std::shared_ptr<const Explanation> explanation;
+  std::shared_ptr<Explanation> explanation;
 };
 
 /// The whole journey: graph, passes, fusion, loops, schedule, code, memory plan. `layouts` has one entry per

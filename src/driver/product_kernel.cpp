@@ -385,20 +385,12 @@ class Compilation {
   void describe(const CompiledStage& stage) {
     std::string& text = result_.description;
     if (stage.method != nullptr) {
-      auto how = [&](const CompiledOperand& operand) {
-        if (operand.is_fed) return "the rows made before";
-        if (operand.in_rows) return "read in its rows";
-        if (stage.method->reads_in_place()) return "read in place";
-        if (operand.is_constant) return "packed when compiled";
-        if (operand.ahead) return "packed ahead";
-        if (operand.windows) return "windows read where they overlap";
-        return "packed with each block";
-      };
       text += "product " + std::to_string(shape_.rows) + "x" + std::to_string(stage.depth) + " by " +
               std::to_string(stage.depth) + "x" + std::to_string(stage.columns);
       if (shape_.batch != 1) text += ", " + std::to_string(shape_.batch) + " times";
-      text += ": " + std::string(stage.method->name()) + "; first operand " + how(stage.lhs) + ", second " +
-              how(stage.rhs) + "\n";
+      text += ": " + std::string(stage.method->name()) + "; first operand " +
+              std::string(reading_of(stage, stage.lhs)) + ", second " +
+              std::string(reading_of(stage, stage.rhs)) + "\n";
       if (stage.masked) text += "columns that a mask hides from all rows of a block are skipped\n";
     }
     if (&stage == &result_.stages.back()) {
@@ -435,6 +427,21 @@ class Compilation {
 };
 
 }  // namespace
+
+std::string_view reading_of(const CompiledStage& stage, const CompiledOperand& operand) {
+  if (operand.is_fed) return "the rows made before";
+  if (operand.in_rows) return "read in its rows";
+  if (stage.method->reads_in_place()) return "read in place";
+  if (operand.is_constant) return "packed when compiled";
+  if (operand.ahead) return "packed ahead";
+  if (operand.windows) return "windows read where they overlap";
+  return "packed with each block";
+}
+
+bool is_packed(const CompiledStage& stage, const CompiledOperand& operand) {
+  return !operand.is_fed && !operand.in_rows && !stage.method->reads_in_place() && !operand.is_constant &&
+         (operand.ahead || !operand.windows);
+}
 
 CompiledProduct compile_product(const FusedKernel& kernel, const std::vector<std::vector<Layout>>& layouts,
                                 bool fast_math, bool own_outputs, const Cpu& cpu) {

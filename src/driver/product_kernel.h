@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "codegen/codegen.h"
@@ -60,6 +61,11 @@ struct CompiledProduct {
   std::string description;
   std::string decisions;
 };
+
+/// How the product of a stage gets at an operand: "packed ahead".
+std::string_view reading_of(const CompiledStage& stage, const CompiledOperand& operand);
+/// Whether that copies the operand in every run.
+bool is_packed(const CompiledStage& stage, const CompiledOperand& operand);
 
 /// `layouts` are those of the inputs of each stage.
 CompiledProduct compile_product(const FusedKernel& kernel, const std::vector<std::vector<Layout>>& layouts,

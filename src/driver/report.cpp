@@ -1,9 +1,14 @@
 #include "driver/report.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <sstream>
 
+#include "driver/report_parts.h"
+#include "fusion/product.h"
 #include "ir/text.h"
+#include "ops/index_map.h"
 #include "runtime/profiler.h"
 #include "support/log.h"
 
@@ -12,7 +17,7 @@ namespace {
 
 /// What KernelReport::code points to.
 struct ReportedCode {
-  std::shared_ptr<const LoopKernel> loops;
+  std::vector<std::shared_ptr<const LoopKernel>> stages;
   Cpu cpu;
 };
 
@@ -20,7 +25,37 @@ const ReportedCode& reported_code(const KernelReport& report) {
   return *static_cast<const ReportedCode*>(report.code.get());
 }
 
-constexpr PrintOptions kForPeople{.types = false, .locations = false, .max_constant_elements = 16};
+ReportedCode code_of(const CompiledKernel& compiled, const Cpu& cpu) {
+  ReportedCode code{{}, cpu};
+  if (compiled.product == nullptr) code.stages.push_back(compiled.loops);
+  for (size_t i = 0; compiled.product != nullptr && i < compiled.product->stages.size(); ++i) {
+    const std::shared_ptr<const LoopKernel>& loops = compiled.product->stages[i].loops;
+    if (loops != nullptr) code.stages.push_back(loops);
+  }
+  return code;
+}
+
+std::string text_of_stages(const KernelReport& report,
+                           std::string (*emit)(const LoopKernel& loops, const Cpu& cpu)) {
+  std::string text;
+  for (const auto& loops : reported_code(report).stages)
+    text += (text.empty() ? "" : "\n") + emit(*loops, reported_code(report).cpu);
+  return text;
+}
+
+/// The dtype that most elements are computed in.
+DType main_dtype(const FusedKernel& kernel) {
+  std::map<DType, double> elements;
+  for (const FusedKernel* stage : stages_of(kernel)) {
+    for (const Node& node : stage->body.nodes()) {
+      if (family_of(node.op) == OpFamily::Source || is_view(node.op)) continue;
+      elements[stage->body.type_of(node.inputs.back()).dtype] += count_flops(stage->body, node);
+    }
+  }
+  const auto most = std::max_element(elements.begin(), elements.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == elements.end() ? DType::f32 : most->first;
+}
 
 /// The lines that the operations of all stages were written on. Parameters have none: theirs is that of the
 /// call.
@@ -34,6 +69,20 @@ std::vector<SourceLocation> lines_of(const FusedKernel& kernel) {
     }
   }
   return lines;
+}
+
+std::vector<int> positions_of(const std::vector<Value>& values) {
+  std::vector<int> positions;
+  for (Value value : values) positions.push_back(static_cast<int>(index_of(value)));
+  return positions;
+}
+
+/// What all stages compute, each once, in the order of the graph.
+std::vector<Value> members_of(const FusedKernel& kernel) {
+  std::set<Value> members;
+  for (const FusedKernel* stage : stages_of(kernel))
+    members.insert(stage->members.begin(), stage->members.end());
+  return {members.begin(), members.end()};
 }
 
 std::string bytes_text(int64_t bytes) {
@@ -90,6 +139,25 @@ void StageClock::finish(const char* stage) {
   start_ = now;
 }
 
+PassJournal::PassJournal(PipelineOptions& options) {
+  options.record = &records_;
+  options.after_pass = [this](std::string_view, const Graph& graph) {
+    if (records_.back().changed) graphs_.push_back(print(graph, kForPeople));
+  };
+}
+
+std::vector<PassReport> PassJournal::passes() const {
+  std::vector<PassReport> reports;
+  auto graph = graphs_.begin();
+  for (const PassRecord& record : records_) {
+    const auto pass = std::ranges::find(graph_passes(), record.name, &GraphPass::name);
+    reports.push_back({record.name, std::string(pass->summary), pass->at_the_end ? -1 : record.round, record.milliseconds,
+                       static_cast<int64_t>(record.nodes_before), static_cast<int64_t>(record.nodes_after),
+                       record.changed, record.changed ? *graph++ : std::string()});
+  }
+  return reports;
+}
+
 std::vector<Layout> input_layouts(const Graph& graph, const FusedKernel& kernel,
                                   std::span<const Layout> parameters) {
   std::vector<Layout> layouts;
@@ -101,12 +169,17 @@ std::vector<Layout> input_layouts(const Graph& graph, const FusedKernel& kernel,
   return layouts;
 }
 
-std::shared_ptr<const Explanation> explain(const Journey& journey) {
+std::shared_ptr<Explanation> explain(const Journey& journey) {
   auto explanation = std::make_shared<Explanation>();
   explanation->graph_ = print(journey.traced, kForPeople);
   explanation->optimized_ = print(journey.optimized, kForPeople);
   explanation->refused_ = journey.fusion.refused;
   explanation->times_ = journey.times;
+  explanation->passes_ = journey.passes;
+  explanation->traced_ = operations_of(journey.traced);
+  explanation->operations_ = fused_operations(journey.optimized, journey.fusion.kernels);
+  explanation->layouts_ = layouts_of(journey);
+  const Program& program = *journey.assembled.program;
   for (size_t i = 0; i < journey.kernels.size(); ++i) {
     const FusedKernel& fused = journey.fusion.kernels[i];
     const CompiledKernel& compiled = *journey.kernels[i];
@@ -123,27 +196,36 @@ std::shared_ptr<const Explanation> explain(const Journey& journey) {
     for (Value output : fused.outputs) report.bytes_written += journey.optimized.type_of(output).bytes();
     report.flops = count_flops(fused);
     report.lines = lines_of(fused);
-    report.code = std::make_shared<const ReportedCode>(ReportedCode{compiled.loops, journey.cpu});
+    report.operations = positions_of(members_of(fused));
+    report.reads = positions_of(values_read(fused));
+    report.writes = positions_of(values_written(fused));
+    report.dtype = main_dtype(fused);
+    report.step = journey.assembled.step_of[i];
+    if (report.step >= 0) {
+      const Program::Step& step = program.steps[static_cast<size_t>(report.step)];
+      report.predicted_ns = step.cost;
+      report.tasks = step.tasks;
+    }
+    report.code = std::make_shared<const ReportedCode>(code_of(compiled, journey.cpu));
     explanation->kernels_.push_back(std::move(report));
   }
-  const Program& program = *journey.assembled.program;
   for (const Program::Step& step : program.steps) {
     explanation->steps_.push_back(step.kernel->name + ": reads " + bytes_text(step.bytes_read) + ", writes " +
                                   bytes_text(step.bytes_written));
   }
   const Plan& plan = journey.assembled.plan;
-  explanation->memory_ = {plan.peak_bytes(), naive_bytes(journey.optimized), plan.arena_bytes,
-                          plan.output_bytes, journey.assembled.plan_text};
+  explanation->memory_ = {plan.peak_bytes(),
+                          naive_bytes(journey.optimized),
+                          plan.arena_bytes,
+                          plan.output_bytes,
+                          to_string(plan, journey.assembled.requests),
+                          buffers_of(journey.assembled)};
   log_explanation(*explanation);
   return explanation;
 }
 
-std::string KernelReport::llvm() const {
-  return emit_llvm(*reported_code(*this).loops, reported_code(*this).cpu);
-}
-std::string KernelReport::assembly() const {
-  return emit_assembly(*reported_code(*this).loops, reported_code(*this).cpu);
-}
+std::string KernelReport::llvm() const { return text_of_stages(*this, emit_llvm); }
+std::string KernelReport::assembly() const { return text_of_stages(*this, emit_assembly); }
 
 std::string Explanation::to_string() const {
   std::ostringstream text;

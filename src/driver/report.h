@@ -8,10 +8,15 @@
 #include "driver/assemble.h"
 #include "driver/kernel_cache.h"
 #include "fusion/fuse.h"
+#include "ir/text.h"
+#include "passes/pipeline.h"
 #include "support/cpu.h"
 #include "tokamak/explanation.h"
 
 namespace tokamak {
+
+/// How reports print graphs.
+inline constexpr PrintOptions kForPeople{.types = false, .locations = false, .max_constant_elements = 16};
 
 /// Times the stages of a compilation, for its explanation and for profiles, which use the same clock.
 class StageClock {
@@ -25,17 +30,35 @@ class StageClock {
   std::vector<StageTime> times_;
 };
 
+/// Keeps what every pass did, from when it is made to when the pipeline has run.
+class PassJournal {
+ public:
+  /// Adds itself to the options, and stays where it is while they are used.
+  explicit PassJournal(PipelineOptions& options);
+  PassJournal(const PassJournal&) = delete;
+  PassJournal& operator=(const PassJournal&) = delete;
+
+  std::vector<PassReport> passes() const;
+
+ private:
+  std::vector<PassRecord> records_;
+  std::vector<std::string> graphs_;  ///< after each that changed something
+};
+
 /// What the explanation of a compilation is made from.
 struct Journey {
   const Graph& traced;
   const Graph& optimized;
+  std::vector<PassReport> passes;
+  std::span<const Layout> layouts;
+  const CompileOptions& options;
   const FusionResult& fusion;
   const std::vector<std::shared_ptr<const CompiledKernel>>& kernels;
   const Assembled& assembled;
   const Cpu& cpu;
   const std::vector<StageTime>& times;
 };
-std::shared_ptr<const Explanation> explain(const Journey& journey);
+std::shared_ptr<Explanation> explain(const Journey& journey);
 
 /// The layouts of a kernel's inputs: those of the function's parameters, dense for everything the program
 /// makes itself.

@@ -47,6 +47,7 @@ class Extraction {
       if (is_read(value)) continue;
       const Value made = copy(value, mapping, kernel.body);
       mapping[static_cast<uint32_t>(value)] = made;
+      kernel.members.push_back(value);
       if (kernel.body[made].op == Op::constant) kernel.numbers.push_back({made, value});
     }
     std::vector<Value> results;

@@ -132,7 +132,12 @@ class Fuser {
       const auto [place, is_new] =
           known.try_emplace({producer, consumer, refusal.reason}, result_.refused.size());
       if (is_new) {
-        result_.refused.push_back({producer, consumer, refusal.reason});
+        result_.refused.push_back({.producer = producer,
+                                   .consumer = consumer,
+                                   .reason = refusal.reason,
+                                   .producer_operation = static_cast<int>(index_of(refusal.read)),
+                                   .consumer_operation = static_cast<int>(index_of(refusal.reader)),
+                                   .line = state_.graph[refusal.reader].where});
       } else {
         ++result_.refused[place->second].times;
       }

@@ -136,21 +136,22 @@ double comparisons_of(const Node& sort, const Shape& operand) {
 
 }  // namespace
 
+double count_flops(const Graph& body, const Node& node) {
+  if (family_of(node.op) == OpFamily::Elementwise) return static_cast<double>(node.type.elements());
+  if (sweeps(node)) return static_cast<double>(body.type_of(node.inputs[0]).elements());
+  if (sorts(node)) {
+    const TensorType& operand = body.type_of(node.inputs[0]);
+    return static_cast<double>(operand.elements()) * comparisons_of(node, operand.shape);
+  }
+  if (node.op != Op::dot) return 0;
+  const Shape& lhs = body.type_of(node.inputs[0]).shape;
+  const auto summed = extent_of(lhs, node.attributes.ints(Attr::lhs_contract));
+  return 2 * static_cast<double>(node.type.elements()) * static_cast<double>(summed);
+}
+
 double count_flops(const Graph& body) {
   double flops = 0;
-  for (const Node& node : body.nodes()) {
-    if (family_of(node.op) == OpFamily::Elementwise) flops += static_cast<double>(node.type.elements());
-    if (sorts(node)) {
-      const TensorType& operand = body.type_of(node.inputs[0]);
-      flops += static_cast<double>(operand.elements()) * comparisons_of(node, operand.shape);
-    }
-    if (sweeps(node)) flops += static_cast<double>(body.type_of(node.inputs[0]).elements());
-    if (node.op == Op::dot) {
-      const Shape& lhs = body.type_of(node.inputs[0]).shape;
-      const auto summed = extent_of(lhs, node.attributes.ints(Attr::lhs_contract));
-      flops += 2 * static_cast<double>(node.type.elements()) * static_cast<double>(summed);
-    }
-  }
+  for (const Node& node : body.nodes()) flops += count_flops(body, node);
   return flops;
 }
 

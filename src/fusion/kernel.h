@@ -66,6 +66,7 @@ struct FusedKernel {
   };
   std::vector<Number> numbers;  ///< in the order of the body
   std::vector<Value> outputs;   ///< of the whole graph, one per output of the body
+  std::vector<Value> members;   ///< of the whole graph: what the body computes, views and numbers included
   Domain domain;
   /// Outputs (by position) that are transposes of a value computed at every point: stored where the transpose
   /// has the element, without a loop over the result.
@@ -95,6 +96,7 @@ std::string joined_names(const std::vector<std::string>& names);
 
 /// Operations on elements that the body stands for, each op of an element counted as one.
 double count_flops(const Graph& body);
+double count_flops(const Graph& body, const Node& node);
 double count_flops(const FusedKernel& kernel);
 
 }  // namespace tokamak

@@ -31,6 +31,17 @@ inline constexpr int64_t kMaxParsedSplatBytes = int64_t{1} << 28;
 /// become one node.
 std::string print(const Graph& graph, const PrintOptions& options = {});
 
+/// A value as print() writes it: "%1" and "max %0, 0.0". One that stands inline is a number: "0.0".
+struct PrintedValue {
+  std::string name;
+  std::string text;
+};
+/// All values of the graph.
+std::vector<PrintedValue> print_values(const Graph& graph, const PrintOptions& options = {});
+
+/// Their names alone.
+std::vector<std::string> value_names(const Graph& graph);
+
 /// Parses one or more functions. Throws UserError with file, line and column for every syntax and type error.
 std::vector<Graph> parse(std::string_view text, const std::string& file_name = "<text>");
 

@@ -25,6 +25,28 @@ class Printer {
     return std::move(text_);
   }
 
+  std::vector<PrintedValue> values() {
+    name_values();
+    std::vector<PrintedValue> all;
+    for (size_t i = 0; i < graph_.size(); ++i) {
+      const Value value = static_cast<Value>(i);
+      text_.clear();
+      if (stands_inline(value)) {
+        names_[i] = format_element(*graph_.constant_value(value), 0);
+        text_ = names_[i];
+      } else {
+        operation(value);
+      }
+      all.push_back({names_[i], text_});
+    }
+    return all;
+  }
+
+  std::vector<std::string> names() {
+    name_values();
+    return std::move(names_);
+  }
+
  private:
   /// A scalar constant that nobody reads gets a line of its own, so that it is not lost.
   bool stands_inline(Value value) const {
@@ -62,6 +84,14 @@ class Printer {
   void line(Value value) {
     const Node& node = graph_[value];
     text_ += "  " + names_[index_of(value)] + " = ";
+    operation(value);
+    if (options_.types && node.op != Op::constant) text_ += " : " + to_string(node.type);
+    if (options_.locations && node.where.known()) text_ += "  // " + to_string(node.where);
+    text_ += "\n";
+  }
+
+  void operation(Value value) {
+    const Node& node = graph_[value];
     text_ += name_of(node.op);
     if (node.op == Op::constant) {
       text_ += " " + to_string(node.type) + " ";
@@ -73,9 +103,6 @@ class Printer {
       }
       attributes(node.attributes);
     }
-    if (options_.types && node.op != Op::constant) text_ += " : " + to_string(node.type);
-    if (options_.locations && node.where.known()) text_ += "  // " + to_string(node.where);
-    text_ += "\n";
   }
 
   void operand(const Node& node, size_t position) {
@@ -181,5 +208,11 @@ class Printer {
 }  // namespace
 
 std::string print(const Graph& graph, const PrintOptions& options) { return Printer(graph, options).run(); }
+
+std::vector<PrintedValue> print_values(const Graph& graph, const PrintOptions& options) {
+  return Printer(graph, options).values();
+}
+
+std::vector<std::string> value_names(const Graph& graph) { return Printer(graph, {}).names(); }
 
 }  // namespace tokamak

@@ -13,6 +13,10 @@ namespace tokamak {
 /// The widest panel of any level.
 inline constexpr int kMaxPanel = 32;
 
+/// Sums that are added to side by side where the speed of arithmetic is measured: enough to hide how long
+/// each takes, and few enough to stay in registers.
+inline constexpr int kPeakChains = 12;
+
 /// Reading runs of zeros stands for reading what is not there; a run may be this long.
 inline constexpr int64_t kMaxZeroRun = 512;
 extern const unsigned char kZeroRun[kMaxZeroRun * 8];
@@ -126,6 +130,8 @@ struct ProductKernels {
   const VectorKernels* (*vector)(Stored stored);
   /// The largest magnitude of `count` floats, infinity if any is NaN; null for integers.
   double (*largest)(const void* data, int64_t count);
+  /// Does 2 * kPeakChains * lanes operations a round, in registers.
+  double (*multiply_and_add)(int64_t rounds);
 };
 
 /// The order of ProductType: f32, f64, i32, i64.

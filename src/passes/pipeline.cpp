@@ -107,13 +107,16 @@ class Round {
   void run(const GraphPass& pass) {
     using Clock = std::chrono::steady_clock;
     const Clock::time_point start = Clock::now();
-    const size_t nodes_before = graph().size();
-    if (has_work(pass, graph())) made_ = pass.run(graph(), options_);
+    std::optional<Graph> made;
+    if (has_work(pass, graph())) made = pass.run(graph(), options_);
     const std::chrono::duration<double, std::milli> time = Clock::now() - start;
-    if (options_.verify) verify_after(pass, graph());
-    if (options_.record != nullptr)
-      options_.record->push_back(
-          {std::string(pass.name), number_, time.count(), nodes_before, graph().size()});
+    if (options_.verify) verify_after(pass, made ? *made : graph());
+    if (options_.record != nullptr) {
+      const bool changed = made && !same_structure(graph(), *made);
+      options_.record->push_back({std::string(pass.name), number_, time.count(), graph().size(),
+                                  made ? made->size() : graph().size(), changed});
+    }
+    if (made) made_ = std::move(made);
     if (options_.after_pass) options_.after_pass(pass.name, graph());
   }
 

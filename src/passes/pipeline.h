@@ -19,15 +19,17 @@ struct PassRecord {
   double milliseconds = 0;
   size_t nodes_before = 0;
   size_t nodes_after = 0;
+  bool changed = false;
 };
 
 struct PipelineOptions {
-  bool fused_multiply_add = true;        ///< as the CPU the code is for; constants fold with it
-  std::vector<std::string> passes;       ///< just these, in this order, once; empty: the whole pipeline
-  std::vector<std::string> disabled;     ///< left out
-  bool verify = verification_enabled();  ///< re-derive every type after every pass
-  std::function<void(std::string_view pass, const Graph& graph)> after_pass;
+  bool fused_multiply_add = true;             ///< as the CPU the code is for; constants fold with it
+  std::vector<std::string> passes;            ///< just these, in this order, once; empty: the whole pipeline
+  std::vector<std::string> disabled;          ///< left out
+  bool verify = verification_enabled();       ///< re-derive every type after every pass
   std::vector<PassRecord>* record = nullptr;  ///< what ran, appended
+  /// Called when the record of the pass is there.
+  std::function<void(std::string_view pass, const Graph& graph)> after_pass;
 };
 
 struct GraphPass {

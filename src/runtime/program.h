@@ -30,6 +30,8 @@ class Program {
     int64_t bytes_read = 0;
     int64_t bytes_written = 0;
     double flops = 0;
+    double cost = 0;    ///< nanoseconds on one core, roughly
+    int64_t tasks = 1;  ///< that threads may share
   };
   /// Output `output` repeats output `source`.
   struct Copy {

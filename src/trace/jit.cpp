@@ -1,6 +1,7 @@
 #include "trace/jit.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "support/log.h"
 #include "trace/array_impl.h"
@@ -102,6 +103,7 @@ std::shared_ptr<const CompiledFunction> JitFunction::trace_and_compile(
                       options_.name + "' takes " + std::to_string(count));
     }
   }
+  const auto start = std::chrono::steady_clock::now();
   auto trace = Trace::start(options_.name);
   AbandonOnExit guard{*trace};
   std::vector<Array> parameters;
@@ -113,11 +115,13 @@ std::shared_ptr<const CompiledFunction> JitFunction::trace_and_compile(
   }
   TraceResult result = tracer.run(parameters);
   const Graph graph = trace->finish(result.outputs);
+  const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
   CompileOptions options;
   options.fuse = options_.fuse;
   options.fast_math = options_.fast_math;
   options.donated = tracer.donated;
   Compiled compiled = compile(graph, layouts, options);
+  compiled.explanation->add_tracing(time.count());
   return std::make_shared<const CompiledFunction>(CompiledFunction{
       std::move(compiled.program), std::move(compiled.explanation), std::move(result.structure)});
 }

@@ -150,10 +150,10 @@ function panZoom(drawing, inside, {axes = "both", most = 8, least = 0.02, onchan
     scale = next;
     apply();
   }
-  /** Shows the rectangle as large as it goes, but no larger than it was drawn. */
-  function fit({left = 0, top = 0, width, height}, {largest = 1} = {}) {
+  /** Shows the rectangle as large as it goes, but no larger than it was drawn; where that is smaller than `smallest`, its top. */
+  function fit({left = 0, top = 0, width, height}, {largest = 1, smallest = least} = {}) {
     const space = box();
-    scale = Math.max(least, Math.min(largest, (space.width - 24) / width, axes === "x" ? Infinity : (space.height - 24) / height));
+    scale = Math.max(smallest, Math.min(largest, (space.width - 24) / width, axes === "x" ? Infinity : (space.height - 24) / height));
     x = (space.width - width * scale) / 2 - left * scale;
     y = Math.max(12, (space.height - height * scale) / 2) - top * scale;
     apply();

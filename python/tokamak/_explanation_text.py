@@ -1,0 +1,148 @@
+"""An explanation as text: as wide and as colourful as the terminal is."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from . import _native
+from ._format import bytes_text, count_text, percent_text, plural, time_text
+
+if TYPE_CHECKING:
+    from ._explanation import Explanation
+
+__all__ = ["line_text", "render", "terminal_width", "wants_colour"]
+
+_PLAIN_WIDTH = 100  # where there is no terminal
+_MOST_ROWS = 20
+_MOST_NOTES = 6  # of one kind
+_LEAST_NAME = 12  # characters of a kernel's name that are shown at least
+_LEAST_WANTED = ("flops", "writes", "reads", "roofline", "time")  # what goes first where there is no room
+_STYLES = {"bold": "1", "soft": "2", "good": "32", "name": "36", "warn": "33"}
+
+
+def wants_colour() -> bool:
+    """Whether standard output is a terminal that shows colours; NO_COLOR (no-color.org) says that it shall not."""
+    return (
+        not os.environ.get("NO_COLOR")
+        and os.environ.get("TERM") != "dumb"
+        and bool(sys.stdout)
+        and sys.stdout.isatty()
+    )
+
+
+def terminal_width() -> int:
+    if not (sys.stdout and sys.stdout.isatty()):
+        return _PLAIN_WIDTH
+    return max(40, shutil.get_terminal_size((_PLAIN_WIDTH, 24)).columns)
+
+
+def line_text(line: _native.SourceLocation) -> str:
+    return f"{PurePath(line.file).name}:{line.line}" if line.file else ""
+
+
+Style = Callable[[str, str], str]
+
+
+def render(e: Explanation, width: int, colour: bool) -> str:
+    def style(text: str, kind: str) -> str:
+        return f"\x1b[{_STYLES[kind]}m{text}\x1b[0m" if colour and text else text
+
+    head = f"{plural(len(e.kernels), 'kernel')} for {plural(len(e.computed), 'operation')}"
+    parts = [style(e.name, "name") + ": " + style(head, "bold")]
+    parts += _kernels(e, width, style)
+    notes = _notes(e)
+    label = max(len(name) for name, _ in notes)
+    before = ""
+    for name, text in notes:
+        shown = "" if name == before else name
+        before = name
+        wrapped = textwrap.wrap(text, max(20, width - label - 4), break_on_hyphens=False) or [""]
+        for i, line in enumerate(wrapped):
+            parts.append(f"  {style((shown if i == 0 else '').ljust(label), 'soft')}  {line}".rstrip())
+    return "\n".join(parts)
+
+
+def _notes(e: Explanation) -> list[tuple[str, str]]:
+    """What stands below the kernels: what each is about, and what there is to say."""
+    notes = [("memory", _memory(e))]
+    notes += _short("not fused", [_refusal(one) for one in e.refused])
+    notes += _short("dead", [f"{one.name} = {one.text}  {line_text(one.line)}".rstrip() for one in e.dead])
+    if e.measured:
+        share = percent_text(_overall(e))
+        notes.append(("measured", f"{time_text(e.measured.seconds)} a call, {share} of the roofline"))
+    stages = ", ".join(f"{one.stage} {one.milliseconds:.3g} ms" for one in e.times)
+    notes.append(("compiled", f"in {sum(one.milliseconds for one in e.times):.3g} ms: {stages}"))
+    return notes
+
+
+def _short(name: str, texts: list[str]) -> list[tuple[str, str]]:
+    more = [f"and {len(texts) - _MOST_NOTES} more"] if len(texts) > _MOST_NOTES else []
+    return [(name, text) for text in texts[:_MOST_NOTES] + more]
+
+
+def _overall(e: Explanation) -> float:
+    assert e.measured is not None
+    times = [one for one in e.measured.kernels if one]
+    taken = sum(one.seconds for one in times)
+    return sum(one.bound_seconds for one in times) / taken if taken else 0.0
+
+
+def _kernels(e: Explanation, width: int, style: Style) -> list[str]:
+    shown = e.kernels[:_MOST_ROWS]
+    columns = _columns(e, shown)
+    space = width - 2
+    while len(columns) > 1 and space - sum(_width(column) + 2 for column in columns.items()) < _LEAST_NAME:
+        columns.pop(next(head for head in _LEAST_WANTED if head in columns))
+    names = max((len(kernel.name) for kernel in shown), default=0)
+    names = max(_LEAST_NAME, min(names, space - sum(_width(column) + 2 for column in columns.items())))
+    if not shown:
+        return []
+    figures = "".join(f"  {head:>{_width((head, cells))}}" for head, cells in columns.items())
+    lines = ["  " + style(" " * names + figures, "soft")]
+    for i, kernel in enumerate(shown):
+        name = kernel.name if len(kernel.name) <= names else kernel.name[: names - 1] + "…"
+        figures = "".join(f"  {cells[i]:>{_width((head, cells))}}" for head, cells in columns.items())
+        lines.append("  " + style(name.ljust(names), "name") + figures)
+    if len(e.kernels) > len(shown):
+        lines.append(style(f"  and {len(e.kernels) - len(shown)} more", "soft"))
+    return lines
+
+
+def _columns(e: Explanation, kernels: list[_native.KernelReport]) -> dict[str, list[str]]:
+    """What stands beside the names, by heading."""
+    columns = {
+        "reads": [bytes_text(kernel.bytes_read) for kernel in kernels],
+        "writes": [bytes_text(kernel.bytes_written) for kernel in kernels],
+        "flops": [count_text(kernel.flops) for kernel in kernels],
+    }
+    if e.measured:
+        times = e.measured.kernels[: len(kernels)]
+        columns["time"] = [time_text(took.seconds) if took else "" for took in times]
+        columns["roofline"] = [percent_text(took.share) if took else "" for took in times]
+    return columns
+
+
+def _width(column: tuple[str, list[str]]) -> int:
+    head, cells = column
+    return max(len(head), *map(len, cells))
+
+
+def _memory(e: Explanation) -> str:
+    memory = e.memory
+    text = f"{bytes_text(memory.peak_bytes)} planned, {bytes_text(memory.naive_bytes)} with a buffer for every operation"
+    in_place = sum(one.in_place_of is not None for one in memory.buffers)
+    return text + (f"; {in_place} in place" if in_place else "")
+
+
+def _refusal(refused: _native.RefusedFusion) -> str:
+    times = f" ({refused.times} times)" if refused.times > 1 else ""
+    where = line_text(refused.line)
+    return f"{refused.consumer} with {refused.producer}: {refused.reason}{times}" + (
+        f"  {where}" if where else ""
+    )

@@ -1,0 +1,137 @@
+"""How long the kernels of a program take, and how near that is to what the machine can do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import _native
+from ._format import bytes_text, plural, rate_text
+
+__all__ = ["KernelTime", "Measured", "Runner", "bound_of", "measure"]
+
+
+@dataclass(frozen=True)
+class KernelTime:
+    seconds: float  # the best of all runs
+    bound_seconds: float  # the machine takes no less, by the roofline
+    limit: str  # what sets the bound: "memory", "L3", "L2" (reading and writing) or "arithmetic"
+
+    @property
+    def share(self) -> float:
+        """Of the roofline: 1 is as fast as the machine goes."""
+        return self.bound_seconds / self.seconds if self.seconds > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class Measured:
+    runs: int
+    seconds: float  # of a whole call, the best
+    kernels: list[KernelTime | None]  # None: a kernel with nothing to do
+    roofline: _native.Roofline
+
+    def how(self) -> str:
+        """How all this was measured, in words."""
+        roof = self.roofline
+        reading = ", ".join(
+            f"{rate_text(level.bytes_per_second, 'B')} from {level.name} ({bytes_text(level.bytes)})"
+            for level in roof.levels
+        )
+        return (
+            f"Times are the best of {plural(self.runs, 'run')} on the arguments given to explain. The roofline was measured in "
+            f"this process with {plural(roof.threads, 'thread')}, the best of several tries: multiplying and adding in registers, "
+            f"{rate_text(roof.f32_flops, 'FLOP')} in f32 and {rate_text(roof.f64_flops, 'FLOP')} in f64; reading, {reading}. "
+            "A kernel's bound is what its arithmetic takes at the first rate (every operation on an element counts as one), or its "
+            "reading and writing at the rate of the smallest level that holds all it touches, whichever is more."
+        )
+
+
+class Runner:
+    """Runs a program again on the arguments it was explained for, and leaves these as they are."""
+
+    def __init__(self, table: Any, leaves: list[Any], changes_arguments: bool) -> None:
+        self._table = table
+        self._leaves = leaves
+        self._changes_arguments = changes_arguments
+
+    def prepare(self) -> Callable[[], Any]:
+        """What to call once."""
+        leaves = list(map(_copy, self._leaves)) if self._changes_arguments else self._leaves
+
+        def run() -> Any:
+            result = self._table.call(leaves, False)
+            if result is NotImplemented:
+                raise RuntimeError("the program is gone, or what the function captures has changed")
+            return result
+
+        return run
+
+
+def _copy(leaf: Any) -> Any:
+    """Other memory with the same elements at the same distances: another layout would be another program."""
+    if not isinstance(leaf, np.ndarray):
+        return leaf.copy() if hasattr(leaf, "copy") else leaf
+    if leaf.size == 0 or leaf.flags.c_contiguous:
+        return leaf.copy()
+    low, high = np.lib.array_utils.byte_bounds(leaf)
+    memory = np.empty(high - low, np.uint8)
+    made: Any = np.ndarray(leaf.shape, leaf.dtype, memory, leaf.ctypes.data - low, leaf.strides)
+    made[...] = leaf
+    return made
+
+
+def measure(kernels: list[_native.KernelReport], runner: Runner, seconds: float) -> Measured:
+    """Runs the program for about that long, three times at least."""
+    steps = sorted((kernel.step, kernel.name, i) for i, kernel in enumerate(kernels) if kernel.step >= 0)
+    names = [name for _, name, _ in steps]
+    runner.prepare()()  # memory is there then, and caches are as they will be
+    best: dict[int, int] = {}
+    whole = float("inf")
+    runs = 0
+    end = time.perf_counter() + seconds
+    while runs < 3 or time.perf_counter() < end:
+        run = runner.prepare()
+        start = time.perf_counter()
+        run()
+        whole = min(whole, time.perf_counter() - start)
+        for (_, _, i), taken in zip(steps, _times_of(runner.prepare(), names), strict=False):
+            best[i] = min(best.get(i, taken), taken)
+        runs += 1
+    roofline = _native.measure_roofline()
+    times = [
+        KernelTime(best[i] / 1e9, *bound_of(kernel, roofline)) if i in best else None
+        for i, kernel in enumerate(kernels)
+    ]
+    return Measured(runs, whole, times, roofline)
+
+
+def _times_of(run: Callable[[], Any], names: list[str]) -> list[int]:
+    """Nanoseconds by kernel, in one call; none if what else goes on in the process cannot be told apart."""
+    session = _native.ProfileSession()
+    try:
+        run()
+    finally:
+        recorded = session.finish()
+    by_thread: dict[int, list[Any]] = {}
+    for event in recorded.events:
+        if event.category == "kernel":
+            by_thread.setdefault(event.thread, []).append(event)
+    for events in by_thread.values():
+        if [event.name for event in events] == names:
+            return [event.end_ns - event.start_ns for event in events]
+    return []
+
+
+def bound_of(kernel: _native.KernelReport, roofline: _native.Roofline) -> tuple[float, str]:
+    """The least time the machine could take, and what limits it."""
+    touched = kernel.bytes_read + kernel.bytes_written
+    level = next((level for level in roofline.levels if touched <= level.bytes), roofline.levels[-1])
+    moving = touched / level.bytes_per_second
+    computing = kernel.flops / (
+        roofline.f64_flops if kernel.dtype in ("f64", "i64", "u64") else roofline.f32_flops
+    )
+    return (computing, "arithmetic") if computing > moving else (moving, level.name)

@@ -1,0 +1,237 @@
+// The graph: operations in layers, kernels as boxes around what they swallowed.
+
+const NODE_HEIGHT = 38, HEAD = 30, PAD = 12, MANY = 4, LEGIBLE = 0.55;
+const isNumber = (one) => one.op === "constant" && one.inputs.length === 0 && !one.name.startsWith("%");
+const shortOp = (one) => (one.op === "parameter" ? one.name : one.op.replace(/^reduce_/, ""));
+const nameOf = (one) => (one.op === "parameter" ? one.type : `${one.name}: ${one.type}`);
+
+/** What a node says in its first line: the op, and the numbers it is with. */
+function labelOf(one, all) {
+  const numbers = one.inputs.map((i) => all[i]).filter(isNumber).map((number) => number.name);
+  const text = numbers.length ? `${shortOp(one)} · ${numbers.join(", ")}` : shortOp(one);
+  return text.length > 26 ? text.slice(0, 25) + "…" : text;
+}
+
+const sizeOf = (one, all) => ({width: Math.max(58, 7.6 * labelOf(one, all).length + 20, 6.3 * nameOf(one).length + 18), height: NODE_HEIGHT});
+
+/** The scene without kernels: every operation stands for itself. */
+function flatScene(all) {
+  const shown = [...all.keys()].filter((i) => !isNumber(all[i]));
+  const at = new Map(shown.map((operation, i) => [operation, i]));
+  const edges = [];
+  for (const operation of shown) {
+    for (const input of new Set(all[operation].inputs)) if (at.has(input)) edges.push([at.get(input), at.get(operation)]);
+  }
+  const places = layered(shown.map((operation) => sizeOf(all[operation], all)), edges);
+  const nodes = shown.map((operation, i) => ({operation, x: places.x[i], y: places.y[i], ...sizeOf(all[operation], all)}));
+  const lines = edges.map(([from, to], i) => ({from: nodes[from], to: nodes[to], through: places.routes[i]}));
+  return {nodes, lines, boxes: [], width: places.width, height: places.height};
+}
+
+/** The inside of a kernel. */
+function kernelScene(kernel, all) {
+  const inside = kernel.operations.filter((i) => !isNumber(all[i]));
+  const at = new Map(inside.map((operation, i) => [operation, i]));
+  const edges = [];
+  for (const operation of inside) {
+    for (const input of new Set(all[operation].inputs)) if (at.has(input)) edges.push([at.get(input), at.get(operation)]);
+  }
+  return {inside, edges, ...layered(inside.map((operation) => sizeOf(all[operation], all)), edges, {gapX: 14, gapY: 22})};
+}
+
+/** The scene with kernels as boxes. An operation that several kernels compute stands in each of them; what goes from one kernel to another goes through
+ *  memory. */
+function fusedScene(all, kernels, collapsed) {
+  const insides = kernels.map((kernel, k) => (collapsed.has(k) ? null : kernelScene(kernel, all)));
+  const outer = [], sizes = [];
+  const owner = new Map();  // of a value in memory: which outer node it comes from
+  kernels.forEach((kernel, k) => {
+    const title = 7.4 * Math.min(kernel.name.length, 40) + 64;
+    const inside = insides[k];
+    outer.push({kernel: k});
+    sizes.push(inside ? {width: Math.max(inside.width + 2 * PAD, title), height: inside.height + HEAD + 2 * PAD} : {width: Math.max(title, 120), height: 54});
+    for (const operation of kernel.writes) owner.set(operation, k);
+  });
+  const add = (operation) => {
+    outer.push({operation});
+    sizes.push(sizeOf(all[operation], all));
+    return outer.length - 1;
+  };
+  const readers = new Map();
+  kernels.forEach((kernel) => kernel.reads.forEach((i) => readers.set(i, (readers.get(i) ?? 0) + 1)));
+  // What many read from outside stands above each of them: lines all over the drawing would show nothing.
+  const everywhere = (i) => all[i].inputs.length === 0 && readers.get(i) > MANY;
+  all.forEach((one, i) => {
+    if (!isNumber(one) && !one.is_dead && one.kernels.length === 0 && !everywhere(i)) owner.set(i, add(i));
+  });
+  const joins = new Map();  // pairs of outer nodes, each once
+  const wanted = [];
+  const join = (from, to, value, reader) => {
+    if (from === undefined || from === to) return;
+    const key = `${from}/${to}`;
+    if (!joins.has(key)) joins.set(key, [from, to]);
+    wanted.push({key, from, to, value, reader});
+  };
+  kernels.forEach((kernel, k) => {
+    const inside = new Set(kernel.operations);
+    const reading = new Map();
+    for (const operation of kernel.operations) for (const input of all[operation].inputs) if (!inside.has(input) && !isNumber(all[input])) {
+      if (!reading.has(input)) reading.set(input, new Set());
+      reading.get(input).add(operation);
+    }
+    for (const [value, list] of reading) {
+      const from = everywhere(value) ? add(value) : owner.get(value);
+      for (const reader of list) join(from, k, value, reader);
+    }
+    // An output that no operation computes is copied from where it is.
+    for (const value of kernel.reads) if (inside.has(value) && owner.get(value) !== k) join(owner.get(value), k, value, value);
+  });
+  outer.forEach((node, o) => {
+    if (node.operation === undefined) return;
+    for (const input of new Set(all[node.operation].inputs)) join(owner.get(input), o, input, node.operation);
+  });
+  const edges = [...joins.values()];
+  const places = layered(sizes, edges, {gapX: 30, gapY: 44});
+  const through = new Map([...joins.keys()].map((key, i) => [key, places.routes[i]]));
+  return place(all, kernels, {insides, outer, sizes, places, wanted, through, edges});
+}
+
+function place(all, kernels, {insides, outer, sizes, places, wanted, through}) {
+  const nodes = [], boxes = [], lines = [];
+  const find = new Map();  // `${outer}:${operation}` -> what an edge ends at
+  outer.forEach((what, o) => {
+    const size = sizes[o], x = places.x[o], y = places.y[o];
+    if (what.kernel === undefined) {
+      const node = {operation: what.operation, x, y, ...size};
+      nodes.push(node);
+      find.set(`${o}:${what.operation}`, node);
+      return;
+    }
+    const box = {kernel: what.kernel, x, y, ...size, collapsed: insides[what.kernel] === null};
+    boxes.push(box);
+    find.set(`${o}:`, box);
+    const inside = insides[what.kernel];
+    if (!inside) return;
+    const left = x - inside.width / 2, top = y - size.height / 2 + HEAD + PAD;
+    const made = inside.inside.map((operation, i) => ({operation, kernel: what.kernel, x: left + inside.x[i], y: top + inside.y[i], ...sizeOf(all[operation], all)}));
+    made.forEach((node) => find.set(`${o}:${node.operation}`, node));
+    nodes.push(...made);
+    inside.edges.forEach(([from, to], i) =>
+      lines.push({from: made[from], to: made[to], through: inside.routes[i].map(([px, py]) => [left + px, top + py]), kernel: what.kernel}));
+  });
+  const end = (o, operation) => find.get(`${o}:${operation}`) ?? find.get(`${o}:`);
+  const drawn = new Set();
+  for (const {key, from, to, value, reader} of wanted) {
+    const a = end(from, value), b = end(to, reader);
+    const same = `${nodes.indexOf(a)}/${a.kernel}/${nodes.indexOf(b)}/${b.kernel}/${value}`;
+    if (drawn.has(same)) continue;
+    drawn.add(same);
+    lines.push({from: a, to: b, through: through.get(key), value, memory: true});
+  }
+  return {nodes, boxes, lines, width: places.width, height: places.height};
+}
+
+function pathOf({from, to, through}) {
+  const points = [[from.x, from.y + from.height / 2], ...through, [to.x, to.y - to.height / 2]];
+  let path = `M${points[0][0].toFixed(1)} ${points[0][1].toFixed(1)}`;
+  for (let i = 1; i < points.length; ++i) {
+    const [ax, ay] = points[i - 1], [bx, by] = points[i];
+    const bend = (by - ay) / 2;
+    path += `C${ax.toFixed(1)} ${(ay + bend).toFixed(1)} ${bx.toFixed(1)} ${(by - bend).toFixed(1)} ${bx.toFixed(1)} ${by.toFixed(1)}`;
+  }
+  return path;
+}
+
+/** The drawing with its controls. `onkernel(k)` and `onoperation(list, i)` are called when one is chosen. */
+function graphView({operations, traced, kernels}, {onkernel, onoperation}) {
+  const inside = svg("g");
+  const arrow = svg("marker", {id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse", orient: "auto"},
+                    svg("path", {d: "M0 0L8 4L0 8z", class: "arrow"}));
+  const drawing = svg("svg", {role: "img", "aria-label": "The graph of operations"}, svg("defs", {}, arrow), inside);
+  const canvas = el("div", {class: "canvas graph"}, drawing);
+  const view = panZoom(drawing, inside);
+  const many = operations.length > 300 && kernels.length > 1;
+  const state = {fused: true, collapsed: new Set(many ? kernels.keys() : []), query: "", hit: -1, scene: null, chosen: null};
+
+  const list = () => (state.fused ? operations : traced);
+  const matches = (one) => {
+    const words = state.query.toLowerCase().split(/\s+/).filter(Boolean);
+    const names = one.kernels.map((k) => kernels[k].name);
+    const text = [one.name, one.text, one.type, one.op, ...names, one.line && `${one.line.file}:${one.line.line} ${one.line.function}`].join(" ").toLowerCase();
+    return words.length > 0 && words.every((word) => text.includes(word));
+  };
+
+  function drawNode(node) {
+    const all = list(), one = all[node.operation];
+    const kinds = ["node", one.op === "parameter" && "parameter", one.op === "constant" && "constant", one.is_view && "view", one.is_output && "output",
+                   one.is_dead && "dead", state.query && (matches(one) ? "hit" : "dim"), state.chosen === one && "chosen"].filter(Boolean);
+    const drawn = svg("g", {class: kinds.join(" "), transform: `translate(${node.x - node.width / 2} ${node.y - node.height / 2})`, "data-operation": node.operation,
+                            style: node.kernel === undefined ? null : `--own: ${colour(node.kernel)}`,
+                            onclick: (event) => { event.stopPropagation(); state.chosen = one; onoperation(all, node.operation); draw(); }},
+                      svg("rect", {width: node.width, height: node.height, rx: one.op === "parameter" ? 19 : 7}),
+                      svg("text", {x: node.width / 2, y: 16, "text-anchor": "middle", class: "mono label"}, labelOf(one, all)),
+                      svg("text", {x: node.width / 2, y: 30, "text-anchor": "middle", class: "mono type"}, nameOf(one)));
+    return tip(drawn, () => `${one.name} = ${one.text}\n${one.type}, ${format.bytes(one.bytes)}${one.line ? `\n${place_text(one.line)}` : ""}${one.is_dead ? "\ndead: no result needs it" : ""}`);
+  }
+  function drawBox(box) {
+    const kernel = kernels[box.kernel], left = box.x - box.width / 2, top = box.y - box.height / 2;
+    const most = Math.floor((box.width - 50) / 7.2);
+    const name = kernel.name.length > most ? kernel.name.slice(0, most - 1) + "…" : kernel.name;
+    const toggle = (event) => {
+      event.stopPropagation();
+      if (!state.collapsed.delete(box.kernel)) state.collapsed.add(box.kernel);
+      arrange({keep: true});
+    };
+    const sub = `${format.plural(kernel.ops.length, "op")}, ${format.bytes(kernel.bytes_read + kernel.bytes_written)}${kernel.measured ? ", " + format.time(kernel.measured.seconds) : ""}`;
+    return svg("g", {class: "kernel" + (state.query && kernel.operations.some((i) => matches(operations[i])) ? " hit" : ""), style: `--own: ${colour(box.kernel)}`, transform: `translate(${left} ${top})`,
+                     "data-kernel": box.kernel, onclick: () => onkernel(box.kernel)},
+               svg("rect", {class: "body", width: box.width, height: box.height, rx: 10}),
+               tip(svg("g", {class: "head"}, svg("rect", {class: "bar", width: box.width, height: HEAD - 4, rx: 10}),
+                       svg("text", {x: 30, y: 18, class: "mono title"}, name)), () => `kernel ${kernel.name}: ${kernel.ops.join(", ")}\n${sub}\nclick for its code`),
+               svg("g", {class: "toggle", onclick: toggle, role: "button", "aria-label": box.collapsed ? "Show operations" : "Hide operations"},
+                   svg("rect", {x: 2, y: 0, width: 26, height: HEAD - 4, rx: 8}), svg("path", {d: box.collapsed ? "M12 8L19 13L12 18z" : "M10 10L15 17L20 10z"})),
+               box.collapsed && svg("text", {x: box.width / 2, y: 43, "text-anchor": "middle", class: "type"}, sub));
+  }
+  function draw() {
+    const {nodes, boxes, lines} = state.scene;
+    inside.replaceChildren(
+      ...boxes.map(drawBox),
+      ...lines.map((line) => svg("path", {d: pathOf(line), class: "edge" + (line.memory ? " memory" : ""), "marker-end": "url(#arrow)", style: line.kernel === undefined ? null : `--own: ${colour(line.kernel)}`})),
+      ...nodes.map(drawNode));
+  }
+  function arrange({keep = false} = {}) {
+    for (const button of folding) button.disabled = !state.fused;
+    state.scene = state.fused ? fusedScene(operations, kernels, state.collapsed) : flatScene(traced);
+    draw();
+    if (!keep) view.fit(state.scene, {smallest: LEGIBLE});
+  }
+  const fit = () => view.fit(state.scene);
+  function search(step) {
+    const found = state.scene.nodes.filter((node) => matches(list()[node.operation]));
+    // What is hidden in a collapsed kernel is found at the kernel.
+    for (const box of state.scene.boxes) if (box.collapsed && kernels[box.kernel].operations.some((i) => matches(operations[i]))) found.push(box);
+    status.textContent = state.query ? format.plural(found.length, "match", "matches") : "";
+    draw();
+    if (!found.length || !state.query) return;
+    state.hit = (state.hit + step + found.length) % found.length;
+    view.centre(found[state.hit].x, found[state.hit].y, Math.max(view.scale(), 0.8));
+  }
+  const status = el("span", {class: "soft small", "aria-live": "polite"});
+  const box = el("input", {type: "search", placeholder: "Search operations, types, lines", "aria-label": "Search the graph",
+                           oninput: () => { state.query = box.value; state.hit = -1; search(1); },
+                           onkeydown: (event) => event.key === "Enter" && search(event.shiftKey ? -1 : 1)});
+  const modes = [["With kernels", true], ["As traced", false]].map(([name, fused]) =>
+    el("button", {type: "button", "aria-pressed": String(state.fused === fused), onclick: () => { state.fused = fused; state.chosen = null;
+      modes.forEach((mode, i) => mode.setAttribute("aria-pressed", String((i === 0) === fused))); arrange(); }}, name));
+  const act = (name, label, action) => el("button", {type: "button", title: label, "aria-label": label, onclick: action}, name);
+  const folding = [act("Collapse", "Collapse all kernels", () => { kernels.forEach((_, k) => state.collapsed.add(k)); arrange(); }),
+                   act("Expand", "Expand all kernels", () => { state.collapsed.clear(); arrange(); })];
+  const bar = el("div", {class: "bar"}, modes, box, status, el("span", {class: "push"}), folding,
+                 act("−", "Zoom out", () => view.zoom(0.8)), act("+", "Zoom in", () => view.zoom(1.25)), act("Fit", "Show all", fit));
+  return {
+    element: el("div", {}, bar, canvas),
+    arrange,
+    /** Looks for something, as if it had been typed. */
+    find: (query) => { box.value = state.query = query; state.hit = -1; search(1); },
+  };
+}

@@ -1,0 +1,227 @@
+"""The page of an explanation, and what a notebook shows of it."""
+
+from __future__ import annotations
+
+import linecache
+from typing import TYPE_CHECKING, Any
+
+from .. import _native
+from .._assembly import hot_loop, loops_of
+from .._explanation_text import line_text
+from .._format import bytes_text, count_text, percent_text, plural, time_text
+from . import escape, page
+
+if TYPE_CHECKING:
+    from .._explanation import Explanation
+
+__all__ = ["contents", "notebook_html", "page_of"]
+
+_AROUND = 3  # lines of the user's that are shown above and below those that count
+_APART = 12  # lines that may be left out between those that are shown
+
+
+def page_of(e: Explanation) -> str:
+    return page(
+        f"{e.name}: what Tokamak made of it",
+        contents(e),
+        scripts=["layout.js", "graph.js", "memory.js", "report.js"],
+        styles=["report.css"],
+        text=e.text(width=100, colour=False),
+    )
+
+
+def contents(e: Explanation) -> dict[str, Any]:
+    """Everything on the page."""
+    kernels, codes = _kernels(e)
+    measured = e.measured
+    return {
+        "kind": "explanation",
+        "version": _native.__version__,
+        "name": e.name,
+        "computed": len(e.computed),
+        "threads": _native.num_threads(),
+        "graph": e.graph,
+        "optimized": e.optimized,
+        "kernels": kernels,
+        "codes": codes,
+        "operations": [_operation(one) for one in e.operations],
+        "traced": [_operation(one) for one in e.traced],
+        "dead": [i for i, one in enumerate(e.traced) if one.is_dead and not one.is_view and one.inputs],
+        "passes": [_fields(one, _PASS) for one in e.passes],
+        "refused": [{**_fields(one, _REFUSED), "line": _line(one.line)} for one in e.refused],
+        "memory": {
+            **_fields(e.memory, ("peak_bytes", "naive_bytes", "arena_bytes", "output_bytes")),
+            "buffers": [_fields(one, _BUFFER) for one in e.memory.buffers],
+        },
+        "layouts": [_fields(one, ("value", "kernel", "decision", "bytes_copied")) for one in e.layouts],
+        "times": [_fields(one, ("stage", "milliseconds")) for one in e.times],
+        "sources": _sources(e),
+        "measured": None
+        if measured is None
+        else {
+            "runs": measured.runs,
+            "seconds": measured.seconds,
+            "how": measured.how(),
+            "roofline": _roofline(measured.roofline),
+        },
+    }
+
+
+_PASS = (
+    "name",
+    "summary",
+    "round",
+    "milliseconds",
+    "operations_before",
+    "operations_after",
+    "changed",
+    "graph",
+)
+_REFUSED = ("producer", "consumer", "reason", "times", "producer_operation", "consumer_operation")
+_BUFFER = ("name", "bytes", "first_kernel", "last_kernel", "place", "at", "in_place_of")
+_KERNEL = (
+    "name",
+    "ops",
+    "bytes_read",
+    "bytes_written",
+    "flops",
+    "operations",
+    "reads",
+    "writes",
+    "dtype",
+    "tasks",
+    "step",
+)
+
+
+def _fields(report: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: getattr(report, name) for name in names}
+
+
+def _line(line: _native.SourceLocation) -> dict[str, Any] | None:
+    return {"file": line.file, "line": line.line, "function": line.function} if line.file else None
+
+
+def _operation(one: _native.OperationReport) -> dict[str, Any]:
+    names = ("name", "op", "text", "type", "bytes", "inputs", "is_view", "is_output", "is_dead", "kernels")
+    return {**_fields(one, names), "line": _line(one.line)}
+
+
+def _kernels(e: Explanation) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Kernels, and their code: kernels that are equal, as those of an unrolled loop, share one."""
+    kernels = []
+    codes: list[dict[str, Any]] = []
+    known: dict[tuple[str, str], int] = {}
+    threads = _native.num_threads()
+    for i, kernel in enumerate(e.kernels):
+        key = (kernel.graph, kernel.loops)
+        if key not in known:
+            known[key] = len(codes)
+            codes.append(_code(kernel))
+        took = e.measured.kernels[i] if e.measured else None
+        kernels.append(
+            {
+                **_fields(kernel, _KERNEL),
+                "lines": [_line(line) for line in kernel.lines],
+                "code": known[key],
+                "predicted_seconds": kernel.predicted_ns / 1e9 / max(1, min(threads, kernel.tasks)),
+                "measured": took
+                and {
+                    "seconds": took.seconds,
+                    "bound_seconds": took.bound_seconds,
+                    "limit": took.limit,
+                    "share": took.share,
+                },
+            }
+        )
+    return kernels, codes
+
+
+def _code(kernel: _native.KernelReport) -> dict[str, Any]:
+    asm = kernel.asm
+    loops = loops_of(asm)
+    return {
+        "graph": kernel.graph,
+        "schedule": kernel.schedule,
+        "loops": kernel.loops,
+        "llvm": kernel.llvm,
+        "asm": asm,
+        "asm_loops": [loop._asdict() for loop in loops],
+        "hot": hot_loop(loops),
+    }
+
+
+def _roofline(roof: _native.Roofline) -> dict[str, Any]:
+    levels = [_fields(level, ("name", "bytes", "bytes_per_second")) for level in roof.levels]
+    return {**_fields(roof, ("threads", "f32_flops", "f64_flops")), "levels": levels}
+
+
+def _sources(e: Explanation) -> list[dict[str, Any]]:
+    """The user's lines that operations come from, with some around them, where the files can be read."""
+    wanted: dict[str, set[int]] = {}
+    for one in e.traced:
+        if one.line.file:
+            wanted.setdefault(one.line.file, set()).add(one.line.line)
+    sources = []
+    for file, numbers in wanted.items():
+        text = linecache.getlines(file)
+        runs: list[tuple[int, int]] = []
+        for number in sorted(numbers):
+            first, last = max(1, number - _AROUND), min(len(text), number + _AROUND)
+            if runs and first <= runs[-1][1] + _APART:
+                runs[-1] = (runs[-1][0], last)
+            elif first <= last:
+                runs.append((first, last))
+        parts = [
+            {"first": first, "lines": [line.rstrip("\n") for line in text[first - 1 : last]]}
+            for first, last in runs
+        ]
+        sources.append({"file": file, "parts": parts})
+    return sources
+
+
+# ---- In a notebook: no scripts, so that it is there wherever the notebook is shown.
+
+_STYLE = (
+    "<style>.tokamak table{border-collapse:collapse;margin:.4em 0}.tokamak th,.tokamak td{padding:.15em .8em;text-align:right;"
+    "border-bottom:1px solid #8886}.tokamak th:first-child,.tokamak td:first-child{text-align:left}"
+    ".tokamak .soft{opacity:.75}.tokamak pre{max-height:30em;overflow:auto}</style>"
+)
+
+
+def notebook_html(e: Explanation) -> str:
+    head = f"<b>{escape(e.name)}</b>: {plural(len(e.kernels), 'kernel')} for {plural(len(e.computed), 'operation')}"
+    memory = f"{bytes_text(e.memory.peak_bytes)} planned, {bytes_text(e.memory.naive_bytes)} with a buffer for every operation"
+    notes = [f"memory: {memory}"]
+    notes += [
+        f"not fused: {one.consumer} with {one.producer}: {one.reason} {line_text(one.line)}"
+        for one in e.refused
+    ]
+    notes += [f"dead: {one.name} = {one.text} {line_text(one.line)}" for one in e.dead]
+    notes.append(f"compiled in {sum(one.milliseconds for one in e.times):.3g} ms")
+    listed = "".join(f"<div class='soft'>{escape(note)}</div>" for note in notes)
+    details = [_details("graph, as traced", e.graph), _details("graph, after the passes", e.optimized)]
+    details += [_details(f"loops of {kernel.name}", kernel.loops) for kernel in e.kernels[:20]]
+    details.append(_details("memory plan", e.memory.plan))
+    return f"<div class='tokamak'>{_STYLE}<div>{head}</div>{_table(e)}{listed}{''.join(details)}</div>"
+
+
+def _details(name: str, text: str) -> str:
+    return f"<details><summary>{escape(name)}</summary><pre>{escape(text)}</pre></details>"
+
+
+def _table(e: Explanation) -> str:
+    heads = ["kernel", "reads", "writes", "flops"] + (["time", "roofline"] if e.measured else [])
+    rows = []
+    for i, kernel in enumerate(e.kernels):
+        row = [
+            kernel.name,
+            bytes_text(kernel.bytes_read),
+            bytes_text(kernel.bytes_written),
+            count_text(kernel.flops),
+        ]
+        if e.measured:
+            took = e.measured.kernels[i]
+            row += [time_text(took.seconds), percent_text(took.share)] if took else ["", ""]
+        rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>")
+    return f"<table><tr>{''.join(f'<th>{head}</th>' for head in heads)}</tr>{''.join(rows)}</table>"

@@ -1,0 +1,100 @@
+#include "runtime/roofline.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "library/packed_method.h"
+#include "runtime/buffer_pool.h"
+#include "runtime/thread_pool.h"
+#include "support/cpu.h"
+#include "support/function_ref.h"
+
+namespace tokamak {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kTry = 1e-3;  // seconds, about
+constexpr double kAllTries = 0.04;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// Calls `work(thread, repeats)` on every thread of the pool, and gives how many repeats a second each gets
+/// done. Where the threads do not start together, the next try is better.
+double best_rate(int threads, FunctionRef<void(int64_t, int64_t)> work) {
+  ThreadPool& pool = ThreadPool::instance();
+  auto run = [&](int64_t repeats) {
+    const Clock::time_point start = Clock::now();
+    pool.run(threads, 1, [&](int64_t begin, int64_t end, int) {
+      for (int64_t thread = begin; thread < end; ++thread) work(thread, repeats);
+    });
+    return seconds_since(start);
+  };
+  int64_t repeats = 1;
+  double time = run(repeats);
+  while (time < kTry / 2 && repeats < int64_t{1} << 40) {
+    repeats *= 2;
+    time = run(repeats);
+  }
+  double best = static_cast<double>(repeats) / time;
+  const Clock::time_point start = Clock::now();
+  for (int tries = 0; tries < 3 || seconds_since(start) < kAllTries; ++tries)
+    best = std::max(best, static_cast<double>(repeats) / run(repeats));
+  return best;
+}
+
+volatile double g_result;  // what is computed has to be
+
+double measure_flops(const ProductKernels& kernels, int threads) {
+  constexpr int64_t kRounds = 1000;
+  const double rate = best_rate(threads, [&](int64_t, int64_t repeats) {
+    for (int64_t i = 0; i < repeats; ++i) g_result = kernels.multiply_and_add(kRounds);
+  });
+  return rate * static_cast<double>(kRounds * 2 * kPeakChains * kernels.lanes * threads);
+}
+
+Roofline::Level measure_reading(const ProductKernels& kernels, int threads, std::string name, int64_t bytes) {
+  const int64_t each = std::max<int64_t>(4096, bytes / threads / 4096 * 4096);
+  const Block block = BufferPool::instance().allocate(each * threads);
+  auto* data = static_cast<std::byte*>(block.data());
+  std::memset(data, 0, static_cast<size_t>(each * threads));
+  const double rate = best_rate(threads, [&](int64_t thread, int64_t repeats) {
+    for (int64_t i = 0; i < repeats; ++i)
+      g_result = kernels.largest(data + thread * each, each / static_cast<int64_t>(sizeof(float)));
+  });
+  return {std::move(name), each * threads, rate * static_cast<double>(each * threads)};
+}
+
+Roofline measure(int threads) {
+  constexpr int64_t kLarge = int64_t{128} << 20;
+  const Cpu& cpu = current_cpu();
+  const ProductKernels& f32 = kernels_for(ProductType::f32, cpu);
+  Roofline roofline;
+  roofline.threads = threads;
+  roofline.f32_flops = measure_flops(f32, threads);
+  roofline.f64_flops = measure_flops(kernels_for(ProductType::f64, cpu), threads);
+  roofline.levels = {measure_reading(f32, threads, "L2", cpu.l2_bytes / 2 * threads),
+                     measure_reading(f32, threads, "L3", cpu.l3_bytes / 2),
+                     measure_reading(f32, threads, "memory", std::max(kLarge, 4 * cpu.l3_bytes))};
+  return roofline;
+}
+
+}  // namespace
+
+Roofline measure_roofline() {
+  static std::mutex mutex;
+  static std::map<int, Roofline> known;
+  const int threads = ThreadPool::instance().num_threads();
+  const std::lock_guard lock(mutex);
+  auto found = known.find(threads);
+  if (found == known.end()) found = known.emplace(threads, measure(threads)).first;
+  return found->second;
+}
+
+}  // namespace tokamak
