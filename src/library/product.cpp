@@ -4,6 +4,7 @@
 
 #include "library/packed_method.h"
 #include "library/vector_method.h"
+#include "library/winograd_method.h"
 #include "tokamak/errors.h"
 
 namespace tokamak {
@@ -90,7 +91,7 @@ void ProductMethod::pack_windows(const ProductOperand& /*b*/, int64_t /*first*/,
   cannot(*this);
 }
 
-void ProductMethod::multiply_windows(const void* /*a*/, const ProductOperand& /*b*/, const void* /*packed*/,
+void ProductMethod::multiply_windows(const void* /*a*/, const ProductOperand& /*b*/, void* /*packed*/,
                                      int64_t /*first*/, int64_t /*rows*/, int64_t /*columns*/, void* /*c*/,
                                      int64_t /*row_stride*/) const {
   cannot(*this);
@@ -101,6 +102,15 @@ std::unique_ptr<const ProductMethod> choose_product_method(ProductType type, int
   const bool is_float = type == ProductType::f32 || type == ProductType::f64;
   if (rows == 1 && is_float && !b_stays_packed) return vector_method(type, k, cpu);
   return packed_method(type, rows, columns, k, cpu);
+}
+
+std::unique_ptr<const ProductMethod> choose_window_method(ProductType type, int64_t rows,
+                                                          const WindowedPicture& picture, const Cpu& cpu) {
+  constexpr int64_t kFewChannels = 16;  // transforms then take longer than the products they spare
+  const bool is_float = type == ProductType::f32 || type == ProductType::f64;
+  if (!is_float || rows < kFewChannels || picture.channels < kFewChannels) return nullptr;
+  if (picture.height < 2 || picture.width < 2) return nullptr;
+  return winograd_method(type, rows, picture, cpu);
 }
 
 }  // namespace tokamak
