@@ -157,7 +157,8 @@ class Compilation {
     const bool is_read_as_it_is = stage.rhs.dtype == stage.sums && !stage.rhs.is_constant;
     const std::optional<WindowedPicture> picture = windowed_picture(stage.rhs.read);
     if (picture && is_read_as_it_is && !stage.lhs.is_fed && is_enabled(Part::winograd))
-      stage.method = choose_window_method(type, shape.rows, *picture, cpu_);
+      stage.method = choose_window_method(type, shape.rows, *picture, shape.batch,
+                                          stage.lhs.is_constant ? 0 : stage.lhs.copies, cpu_);
     stage.rhs.windows = stage.method != nullptr;
     if (stage.rhs.windows) return;
     // A row times constants reads them once, and fastest from panels: several at a time, each from end to

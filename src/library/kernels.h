@@ -111,11 +111,13 @@ struct VectorKernels {
   Loop along_lines;
 };
 
-/// One channel of a picture, as a block of tiles sees it: see winograd_method.h. Positions are counted from the
+/// Channels of a picture, as a block of tiles sees them: see winograd_method.h. Positions are counted from the
 /// first that the block needs.
 struct WinogradPicture {
-  const unsigned char* data;  ///< where position (0, 0) would be
-  int64_t row_stride;         ///< bytes
+  const unsigned char* data;  ///< where position (0, 0) of the first channel would be
+  int64_t channels;
+  int64_t channel_stride;  ///< bytes
+  int64_t row_stride;
   int64_t column_stride;
   int64_t top;  ///< rows [top, bottom) and columns [left, right) are there; zeros are around them
   int64_t bottom;
@@ -124,12 +126,13 @@ struct WinogradPicture {
   int64_t tile_rows;
   int64_t tiles;        ///< of a row
   const void* zeros;    ///< a row of them
-  void* line;           ///< room for a row, which has zeros outside [left, right)
-  void* flat;           ///< room for four numbers of every tile
+  void* lines;          ///< room for a line of every row of tiles and channel: zeros outside [left, right)
+  int64_t line_pitch;   ///< elements from one to the next
+  void* flat;           ///< room for four numbers of every tile and channel
   int64_t flat_pitch;   ///< elements from the first numbers of all tiles to the second
-  void* packed;         ///< the first step of k in panels of tiles, for the first of four numbers
+  void* packed;         ///< the first channel in panels of tiles, for the first of the four numbers
   int64_t panel_bytes;  ///< from a panel to the next
-  int64_t panels;       ///< which is also from one of the numbers to the next, in panels
+  int64_t panels;       ///< so many for each of the numbers
 };
 
 /// One row of C, and what it is made of: four numbers of every tile, one for each place of it in C.

@@ -4,7 +4,6 @@
 
 #include "library/packed_method.h"
 #include "library/vector_method.h"
-#include "library/winograd_method.h"
 #include "tokamak/errors.h"
 
 namespace tokamak {
@@ -102,15 +101,6 @@ std::unique_ptr<const ProductMethod> choose_product_method(ProductType type, int
   const bool is_float = type == ProductType::f32 || type == ProductType::f64;
   if (rows == 1 && is_float && !b_stays_packed) return vector_method(type, k, cpu);
   return packed_method(type, rows, columns, k, cpu);
-}
-
-std::unique_ptr<const ProductMethod> choose_window_method(ProductType type, int64_t rows,
-                                                          const WindowedPicture& picture, const Cpu& cpu) {
-  constexpr int64_t kFewChannels = 16;  // transforms then take longer than the products they spare
-  const bool is_float = type == ProductType::f32 || type == ProductType::f64;
-  if (!is_float || rows < kFewChannels || picture.channels < kFewChannels) return nullptr;
-  if (picture.height < 2 || picture.width < 2) return nullptr;
-  return winograd_method(type, rows, picture, cpu);
 }
 
 }  // namespace tokamak

@@ -41,12 +41,17 @@ struct Picture {
     }
     for (const ProductBound& bound : b.bounds) {
       const size_t axis = bound.coefficients[0] != 0 ? 0 : 1;
-      low[axis] = std::max(low[axis], -bound.offset);
+      low[axis] = std::clamp(-bound.offset, low[axis], b.lines[axis].extent + 2);
       high[axis] = std::min(high[axis], bound.extent - bound.offset);
     }
     for (size_t axis = 0; axis < 2; ++axis) high[axis] = std::max(low[axis], high[axis]);
   }
 
+  /// So many channels from a multiple of it on are equally far apart, and how far.
+  int64_t run() const { return contracted.size() == 2 ? 1 : contracted[contracted.size() - 3].extent; }
+  int64_t channel_stride() const {
+    return contracted.size() == 2 ? 0 : contracted[contracted.size() - 3].stride;
+  }
   /// Bytes from the first channel to another.
   int64_t offset_of(int64_t channel) const {
     int64_t offset = 0;
@@ -63,6 +68,7 @@ class WinogradMethod final : public ProductMethod {
   WinogradMethod(ProductType type, int64_t rows, const WindowedPicture& picture, const Cpu& cpu)
       : kernels_(kernels_for(type, cpu)),
         name_(std::string(kernels_.name) + ", 2x2 windows at once (Winograd)"),
+        rows_(rows),
         height_(picture.height),
         width_(picture.width),
         channels_(picture.channels),
@@ -74,6 +80,22 @@ class WinogradMethod final : public ProductMethod {
     const int64_t panels = parts_of(rows, kernels_.rows);
     rows_at_once_ = parts_of(panels, parts_of(panels * kernels_.rows, kMostRows)) * kernels_.rows;
     tile_rows_ = best_tile_rows();
+  }
+
+  /// The time it takes for `batch` pictures, in that of plain sums. Measured in f32 with AVX2: what a product
+  /// costs (per row, channel and tile), a tile of a channel, a tile of a row, weights that are packed first, and
+  /// weights that come from the last cache for every block, all in units of a product in a plain sum.
+  double cost(int64_t batch, int64_t packed_weights, int64_t l2_bytes) const {
+    const auto rows = static_cast<double>(rows_), channels = static_cast<double>(channels_);
+    const int64_t blocks = parts_of(parts_of(height_, 2), tile_rows_);
+    const bool weights_stay = kPasses * kNumbers * number_bytes(rows_) <= l2_bytes / 2;
+    const double tiles = static_cast<double>(parts_of(height_, 2) * tiles_);
+    const double picture = 14 * rows * channels * static_cast<double>(all_tiles(tile_rows_)) +
+                           (270 * channels + 100 * rows) * tiles +
+                           (weights_stay ? 0 : 125) * rows * channels * static_cast<double>(blocks);
+    const double plain = static_cast<double>(kWindow * height_ * width_) * rows * channels;
+    return (picture * static_cast<double>(batch) + 700 * rows * channels * static_cast<double>(packed_weights)) /
+           (plain * static_cast<double>(batch));
   }
 
   int64_t a_panel() const override { return kernels_.rows; }
@@ -132,18 +154,20 @@ class WinogradMethod final : public ProductMethod {
   static constexpr int64_t kProductBytes = 64 << 10;
   /// Tiles that are enough for the weights to be used often.
   static constexpr int64_t kMostTiles = 128;
+  /// Channels that are transformed together.
+  static constexpr int64_t kChannelsAtOnce = 4;
 
   /// What a call works with, in bytes from the beginning of its memory.
   struct Room {
-    int64_t line, zeros, flat, special, pictures, products, sums, plain_b, plain_c;
+    int64_t lines, zeros, flat, special, pictures, products, sums, plain_b, plain_c;
     int64_t bytes = 0;
 
     explicit Room(const WinogradMethod& method) {
       const int64_t element = method.kernels_.element_bytes;
       const int64_t all = method.padded_tiles(method.tile_rows_);
-      line = take((2 * round_up(method.tiles_, method.kernels_.lanes) + 2) * element);
+      lines = take(kChannelsAtOnce * method.tile_rows_ * method.line_pitch() * element);
       zeros = take((method.width_ + 2) * element);
-      flat = take(kNumbers * (all + method.kernels_.lanes) * element);
+      flat = take(kChannelsAtOnce * kNumbers * (all + method.kernels_.lanes) * element);
       special = take(method.tile_rows_);
       pictures = take(kNumbers * all * method.channels_ * element);
       products = take(kNumbers * method.product_rows() * all * element);
@@ -177,6 +201,8 @@ class WinogradMethod final : public ProductMethod {
   int64_t plain_bytes(int64_t lines) const { return lines * kWindow * channels_ * kernels_.element_bytes; }
   /// Of one of the 16 numbers of a tile, or of weights: so many of them for every channel.
   int64_t number_bytes(int64_t lines) const { return lines * channels_ * kernels_.element_bytes; }
+  /// What is at even places of a line, and at odd ones; registers are filled beyond its end.
+  int64_t line_pitch() const { return 2 * (round_up(tiles_, kernels_.lanes) + kernels_.lanes); }
   int64_t padded_tiles(int64_t tile_rows) const { return round_up(tile_rows * tiles_, kernels_.columns); }
   int64_t product_rows() const {
     const int64_t row_bytes = kNumbers * padded_tiles(tile_rows_) * kernels_.element_bytes;
@@ -184,22 +210,24 @@ class WinogradMethod final : public ProductMethod {
     return std::min(panels * kernels_.rows, rows_at_once_);
   }
 
+  /// Tiles of a picture, with those that fill up the last panels of so many rows of tiles at a time.
+  int64_t all_tiles(int64_t tile_rows) const {
+    const int64_t all = parts_of(height_, 2);
+    return all / tile_rows * padded_tiles(tile_rows) + padded_tiles(all % tile_rows);
+  }
+
   /// As many rows of tiles as are good at once, or fewer that fill their panels better.
   int64_t best_tile_rows() const {
-    const int64_t most =
-        std::clamp<int64_t>(kMostTiles / tiles_, 1, std::max<int64_t>(1, parts_of(height_, 2)));
+    const int64_t most = std::clamp<int64_t>(kMostTiles / tiles_, 1, parts_of(height_, 2));
     int64_t best = most;
-    auto used = [&](int64_t rows) {
-      return static_cast<double>(rows * tiles_) / static_cast<double>(padded_tiles(rows));
-    };
     for (int64_t rows = most; 2 * rows > most; --rows) {
-      if (used(rows) > used(best)) best = rows;
+      if (all_tiles(rows) < all_tiles(best)) best = rows;
     }
     return best;
   }
 
   void run(const Call& call) const {
-    std::memset(call.memory + call.room.line, 0, static_cast<size_t>(call.room.pictures - call.room.line));
+    std::memset(call.memory + call.room.lines, 0, static_cast<size_t>(call.room.pictures - call.room.lines));
     for (int pass = 0; pass < kPasses; ++pass) {
       transform_picture(call, pass);
       for (int64_t row = 0; row < call.rows; row += product_rows())
@@ -226,6 +254,8 @@ class WinogradMethod final : public ProductMethod {
     const int64_t panels = padded_tiles(call.tile_rows()) / kernels_.columns;
     const Picture& picture = call.picture;
     WinogradPicture task{.data = nullptr,
+                         .channels = 0,
+                         .channel_stride = picture.channel_stride(),
                          .row_stride = picture.strides[0],
                          .column_stride = picture.strides[1],
                          .top = picture.low[0] - call.first_row,
@@ -235,16 +265,18 @@ class WinogradMethod final : public ProductMethod {
                          .tile_rows = call.tile_rows(),
                          .tiles = tiles_,
                          .zeros = call.memory + call.room.zeros,
-                         .line = call.memory + call.room.line,
+                         .lines = call.memory + call.room.lines,
+                         .line_pitch = line_pitch(),
                          .flat = call.memory + call.room.flat,
                          .flat_pitch = padded_tiles(call.tile_rows()) + kernels_.lanes,
                          .packed = nullptr,
                          .panel_bytes = number_bytes(kernels_.columns),
                          .panels = panels};
-    for (int64_t channel = 0; channel < channels_; ++channel) {
+    for (int64_t channel = 0; channel < channels_; channel += task.channels) {
+      task.channels = std::min(kChannelsAtOnce, picture.run() - channel % picture.run());
       task.data = picture.data + picture.offset_of(channel) + call.first_row * picture.strides[0];
-      task.packed = call.memory + call.room.pictures +
-                    channel * kernels_.columns * kernels_.element_bytes;
+      task.packed =
+          call.memory + call.room.pictures + channel * kernels_.columns * kernels_.element_bytes;
       kernels_.winograd->picture(task, pass);
     }
   }
@@ -316,6 +348,7 @@ class WinogradMethod final : public ProductMethod {
 
   const ProductKernels& kernels_;
   std::string name_;
+  int64_t rows_;  ///< of a whole product
   int64_t height_;
   int64_t width_;
   int64_t channels_;
@@ -332,6 +365,17 @@ class WinogradMethod final : public ProductMethod {
 std::unique_ptr<const ProductMethod> winograd_method(ProductType type, int64_t rows,
                                                      const WindowedPicture& picture, const Cpu& cpu) {
   return std::make_unique<WinogradMethod>(type, rows, picture, cpu);
+}
+
+std::unique_ptr<const ProductMethod> choose_window_method(ProductType type, int64_t rows,
+                                                          const WindowedPicture& picture, int64_t batch,
+                                                          int64_t packed_a, const Cpu& cpu) {
+  constexpr double kWorthwhile = 0.9;
+  const bool is_float = type == ProductType::f32 || type == ProductType::f64;
+  if (!is_float || std::min({rows, picture.height, picture.width, picture.channels, batch}) < 1) return nullptr;
+  auto method = std::make_unique<WinogradMethod>(type, rows, picture, cpu);
+  if (method->cost(batch, packed_a, cpu.l2_bytes) > kWorthwhile) return nullptr;
+  return method;
 }
 
 }  // namespace tokamak
