@@ -164,8 +164,7 @@ class Compilation {
     // A row times constants reads them once, and fastest from panels: several at a time, each from end to
     // end.
     const bool packs_constants = stage.rhs.is_constant && stage.rhs.dtype == stage.sums;
-    stage.method =
-        choose_product_method(type, shape.rows, shape.columns, shape.depth, packs_constants, cpu_);
+    stage.method = choose_product_method(type, shape.rows, shape.columns, shape.depth, packs_constants, cpu_);
     stage.rhs.windows = are_windows(stage.rhs.read, stage.method->window_unit());
   }
 
@@ -410,6 +409,8 @@ class Compilation {
         if (stage.method->reads_in_place()) return "read in place";
         if (operand.is_constant) return "packed when compiled";
         if (operand.ahead) return "packed ahead";
+        if (operand.windows && stage.method->windows_at_once() != 0)
+          return "windows transformed with each block";
         if (operand.windows) return "windows read where they overlap";
         return "packed with each block";
       };

@@ -26,9 +26,9 @@ struct MultiplyTask {
   int64_t b_panel_bytes;
   int64_t rows;
   int64_t columns;
-  int64_t first_k;  ///< steps of k before it are not summed
-  int64_t k;        ///< nor those from here on
-  int64_t k_block;  ///< elements of k summed before they are added to C
+  int64_t first_k;    ///< steps of k before it are not summed
+  int64_t k;          ///< nor those from here on
+  int64_t k_block;    ///< elements of k summed before they are added to C
   int64_t row_block;  ///< rows and columns of C that are finished together; multiples of their panels
   int64_t column_block;
   void* c;
@@ -111,8 +111,8 @@ struct VectorKernels {
   Loop along_lines;
 };
 
-/// Channels of a picture, as a block of tiles sees them: see winograd_method.h. Positions are counted from the
-/// first that the block needs.
+/// Channels of a picture, as a block of tiles sees them: see winograd_method.h. Positions are counted from
+/// the first that the block needs.
 struct WinogradPicture {
   const unsigned char* data;  ///< where position (0, 0) of the first channel would be
   int64_t channels;
@@ -153,7 +153,8 @@ struct WinogradKernels {
   void (*weights)(const void* packed, int64_t channels, void* transformed);
   void (*picture)(const WinogradPicture& picture, int pass);
   /// Takes the products of a pass, `count` of each of four, `pitch` elements apart, into the four sums.
-  void (*collect)(const void* products, int64_t pitch, void* sums, int64_t sums_pitch, int64_t count, int pass);
+  void (*collect)(const void* products, int64_t pitch, void* sums, int64_t sums_pitch, int64_t count,
+                  int pass);
   void (*result)(const WinogradResult& result);
 };
 

@@ -158,8 +158,8 @@ class PackedMethod final : public ProductMethod {
     const OperandView view(b);
     windows_of(b, view).pack(first, columns, pack_kernels(b, columns_), packed);
   }
-  void multiply_windows(const void* a, const ProductOperand& b, void* packed, int64_t first,
-                        int64_t rows, int64_t columns, void* c, int64_t row_stride) const override {
+  void multiply_windows(const void* a, const ProductOperand& b, void* packed, int64_t first, int64_t rows,
+                        int64_t columns, void* c, int64_t row_stride) const override {
     MultiplyTask task = task_for(a, 0, nullptr, rows, columns, c, row_stride);
     const OperandView view(b);
     windows_of(b, view).describe(first, columns, packed, task);

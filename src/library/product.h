@@ -145,8 +145,8 @@ struct WindowedPicture {
   int64_t channels;
 };
 
-/// The method for `batch` products with such windows, which are read by multiply_windows, if it is faster than
-/// that of all products; else null. So many different A are packed in every run.
+/// The method for `batch` products with such windows, which are read by multiply_windows, if it is faster
+/// than that of all products; else null. So many different A are packed in every run.
 std::unique_ptr<const ProductMethod> choose_window_method(ProductType type, int64_t rows,
                                                           const WindowedPicture& picture, int64_t batch,
                                                           int64_t packed_a, const Cpu& cpu);

@@ -67,7 +67,7 @@ class WinogradMethod final : public ProductMethod {
  public:
   WinogradMethod(ProductType type, int64_t rows, const WindowedPicture& picture, const Cpu& cpu)
       : kernels_(kernels_for(type, cpu)),
-        name_(std::string(kernels_.name) + ", 2x2 windows at once (Winograd)"),
+        name_(std::string(kernels_.name) + ", Winograd F(2x2, 3x3)"),
         rows_(rows),
         height_(picture.height),
         width_(picture.width),
@@ -83,8 +83,8 @@ class WinogradMethod final : public ProductMethod {
   }
 
   /// The time it takes for `batch` pictures, in that of plain sums. Measured in f32 with AVX2: what a product
-  /// costs (per row, channel and tile), a tile of a channel, a tile of a row, weights that are packed first, and
-  /// weights that come from the last cache for every block, all in units of a product in a plain sum.
+  /// costs (per row, channel and tile), a tile of a channel, a tile of a row, weights that are packed first,
+  /// and weights that come from the last cache for every block, all in units of a product in a plain sum.
   double cost(int64_t batch, int64_t packed_weights, int64_t l2_bytes) const {
     const auto rows = static_cast<double>(rows_), channels = static_cast<double>(channels_);
     const int64_t blocks = parts_of(parts_of(height_, 2), tile_rows_);
@@ -94,7 +94,8 @@ class WinogradMethod final : public ProductMethod {
                            (270 * channels + 100 * rows) * tiles +
                            (weights_stay ? 0 : 125) * rows * channels * static_cast<double>(blocks);
     const double plain = static_cast<double>(kWindow * height_ * width_) * rows * channels;
-    return (picture * static_cast<double>(batch) + 700 * rows * channels * static_cast<double>(packed_weights)) /
+    return (picture * static_cast<double>(batch) +
+            700 * rows * channels * static_cast<double>(packed_weights)) /
            (plain * static_cast<double>(batch));
   }
 
@@ -275,8 +276,7 @@ class WinogradMethod final : public ProductMethod {
     for (int64_t channel = 0; channel < channels_; channel += task.channels) {
       task.channels = std::min(kChannelsAtOnce, picture.run() - channel % picture.run());
       task.data = picture.data + picture.offset_of(channel) + call.first_row * picture.strides[0];
-      task.packed =
-          call.memory + call.room.pictures + channel * kernels_.columns * kernels_.element_bytes;
+      task.packed = call.memory + call.room.pictures + channel * kernels_.columns * kernels_.element_bytes;
       kernels_.winograd->picture(task, pass);
     }
   }
@@ -320,10 +320,9 @@ class WinogradMethod final : public ProductMethod {
       const int64_t first = std::max(i * panel, from);
       const int64_t last = std::min((i + 1) * panel, end);
       for (int64_t row = 0; row < call.rows; ++row) {
-        std::memcpy(
-            call.c + row * call.c_stride + (first - call.first_row * width_) * kernels_.element_bytes,
-            sums + (row * panel + first - i * panel) * kernels_.element_bytes,
-            static_cast<size_t>((last - first) * kernels_.element_bytes));
+        std::memcpy(call.c + row * call.c_stride + (first - call.first_row * width_) * kernels_.element_bytes,
+                    sums + (row * panel + first - i * panel) * kernels_.element_bytes,
+                    static_cast<size_t>((last - first) * kernels_.element_bytes));
       }
     }
   }
@@ -355,7 +354,7 @@ class WinogradMethod final : public ProductMethod {
   int64_t tiles_;  ///< of a row
   int64_t k_block_;
   int64_t plain_k_block_;
-  PanelLayout plain_;     ///< of weights as they are
+  PanelLayout plain_;  ///< of weights as they are
   int64_t rows_at_once_;
   int64_t tile_rows_;  ///< that are worked on at once
 };
@@ -372,7 +371,8 @@ std::unique_ptr<const ProductMethod> choose_window_method(ProductType type, int6
                                                           int64_t packed_a, const Cpu& cpu) {
   constexpr double kWorthwhile = 0.9;
   const bool is_float = type == ProductType::f32 || type == ProductType::f64;
-  if (!is_float || std::min({rows, picture.height, picture.width, picture.channels, batch}) < 1) return nullptr;
+  if (!is_float || std::min({rows, picture.height, picture.width, picture.channels, batch}) < 1)
+    return nullptr;
   auto method = std::make_unique<WinogradMethod>(type, rows, picture, cpu);
   if (method->cost(batch, packed_a, cpu.l2_bytes) > kWorthwhile) return nullptr;
   return method;

@@ -11,8 +11,8 @@ namespace tokamak {
 
 namespace {
 
-constexpr std::array<std::string_view, 6> kNames = {"reuse", "pool", "vector-math", "streaming",
-                                                   "skipping", "winograd"};
+constexpr std::array<std::string_view, 6> kNames = {"reuse",     "pool",     "vector-math",
+                                                    "streaming", "skipping", "winograd"};
 
 uint32_t bit_of(size_t part) { return uint32_t{1} << part; }
 
