@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "driver/operand_windows.h"
 #include "fusion/hidden.h"
 #include "loops/walk.h"
 #include "runtime/thread_pool.h"
@@ -20,22 +21,6 @@ int64_t round_down(int64_t value, int64_t unit) { return std::max(value / unit, 
 /// The result of a product as its epilogue sees it: one block, wherever in the result it is.
 Layout block_layout() {
   return {.dense = false, .axes = {Layout::Axis::zero, Layout::Axis::other, Layout::Axis::unit}};
-}
-
-/// Whether an operand is windows that slide over an array, in runs of multiples of `unit`: lines and what is
-/// contracted share an axis of it.
-bool are_windows(const OperandRead& read, int64_t unit) {
-  if (unit == 0 || read.lines.empty() || read.lines.back().extent % unit != 0) return false;
-  auto share = [](const OperandRead::Axis& line, const OperandRead::Axis& contracted) {
-    if (line.extent == 1 || contracted.extent == 1) return false;
-    for (size_t axis = 0; axis < line.coefficients.size(); ++axis)
-      if (line.coefficients[axis] == 1 && contracted.coefficients[axis] != 0) return true;
-    return false;
-  };
-  return std::any_of(read.lines.begin(), read.lines.end(), [&](const OperandRead::Axis& line) {
-    return std::any_of(read.contracted.begin(), read.contracted.end(),
-                       [&](const OperandRead::Axis& contracted) { return share(line, contracted); });
-  });
 }
 
 /// Whether the lines of an operand lie in memory as the loops of products take them: rows of elements that
@@ -160,16 +145,27 @@ class Compilation {
     stage.lhs = operand(kernel, 0, shape.rows, shape.batch);
     stage.lhs.is_fed = kernel.feeder != nullptr;
     stage.rhs = operand(kernel, 1, shape.columns, shape.batch);
-    // A row times constants reads them once, and fastest from panels: several at a time, each from end to
-    // end.
-    const bool packs_constants = stage.rhs.is_constant && stage.rhs.dtype == stage.sums;
-    stage.method = choose_product_method(product_type(stage.sums), shape.rows, shape.columns, shape.depth,
-                                         packs_constants, cpu_);
-    stage.rhs.windows = are_windows(stage.rhs.read, stage.method->window_unit());
+    choose_method(stage, shape);
     stage.lhs.in_rows = !stage.lhs.is_fed && !stage.lhs.is_constant && stage.method->takes_rows() &&
                         lies_in_rows(stage.lhs, stage.sums, kernel.body.type_of(stage.lhs.read.array),
                                      layouts[stage.lhs.input]);
     return stage;
+  }
+
+  void choose_method(CompiledStage& stage, const ProductShape& shape) const {
+    const ProductType type = product_type(stage.sums);
+    const bool is_read_as_it_is = stage.rhs.dtype == stage.sums && !stage.rhs.is_constant;
+    const std::optional<WindowedPicture> picture = windowed_picture(stage.rhs.read);
+    if (picture && is_read_as_it_is && !stage.lhs.is_fed && is_enabled(Part::winograd))
+      stage.method = choose_window_method(type, shape.rows, *picture, shape.batch,
+                                          stage.lhs.is_constant ? 0 : stage.lhs.copies, cpu_);
+    stage.rhs.windows = stage.method != nullptr;
+    if (stage.rhs.windows) return;
+    // A row times constants reads them once, and fastest from panels: several at a time, each from end to
+    // end.
+    const bool packs_constants = stage.rhs.is_constant && stage.rhs.dtype == stage.sums;
+    stage.method = choose_product_method(type, shape.rows, shape.columns, shape.depth, packs_constants, cpu_);
+    stage.rhs.windows = are_windows(stage.rhs.read, stage.method->window_unit());
   }
 
   static CompiledOperand operand(const FusedKernel& kernel, size_t which, int64_t lines, int64_t batch) {
@@ -201,6 +197,8 @@ class Compilation {
       choose_whole_rows(stage);
     } else if (stage.method->reads_in_place()) {
       choose_long_runs();
+    } else if (stage.method->windows_at_once() != 0) {
+      choose_windows(stage);
     } else if (stage.lhs.in_rows && is_small(stage)) {
       choose_columns(stage);
     } else {
@@ -279,6 +277,25 @@ class Compilation {
     result_.block_columns = round_down(columns, stage.method->b_panel());
   }
 
+  /// All rows by as many windows as the method likes. Fewer of both where threads would have nothing to do.
+  void choose_windows(const CompiledStage& stage) {
+    constexpr int64_t kFewRows = 60;
+    constexpr int64_t kFewColumns = 128;
+    const int64_t unit = stage.method->b_panel();
+    const int64_t units = parts_of(shape_.columns, unit);
+    int64_t units_at_once = stage.method->windows_at_once() / unit;
+    int64_t row_blocks = 1;
+    auto unfair = [&] {
+      const int64_t blocks = shape_.batch * row_blocks * parts_of(units, units_at_once);
+      const int64_t threads = ThreadPool::instance().num_threads();
+      return blocks < 2 * threads || (blocks < 8 * threads && blocks % threads != 0);
+    };
+    while (unfair() && (units_at_once - 1) * unit >= kFewColumns) --units_at_once;
+    while (unfair() && shape_.rows / (row_blocks + 1) >= kFewRows) ++row_blocks;
+    result_.block_rows = round_up(parts_of(shape_.rows, row_blocks), stage.method->a_panel());
+    result_.block_columns = std::min(units_at_once * unit, shape_.columns);
+  }
+
   /// Many rows, so that packed columns are used often, and columns that stay in the last cache meanwhile.
   /// Windows that few rows use are packed for the second; or not at all where they can be read while they
   /// overlap, and then what is computed of them is to stay there. And blocks of one size, as many for each
@@ -323,7 +340,8 @@ class Compilation {
     stage.lhs.in_rows = stage.lhs.in_rows && is_small(stage);
     stage.lhs.ahead = !stage.lhs.is_fed && !stage.lhs.in_rows &&
                       !is_packed_with_blocks(stage.lhs, block_columns >= stage.columns);
-    stage.rhs.ahead = !is_packed_with_blocks(stage.rhs, result_.block_rows >= shape_.rows);
+    stage.rhs.ahead = stage.method->windows_at_once() == 0 &&
+                      !is_packed_with_blocks(stage.rhs, result_.block_rows >= shape_.rows);
     if (is_masked() && (stage.masked || &stage == &result_.stages.back())) stage.rhs.ahead = true;
     if (stage.masked && stage.bounded) {
       stage.lhs.in_rows = false;
@@ -434,6 +452,7 @@ std::string_view reading_of(const CompiledStage& stage, const CompiledOperand& o
   if (stage.method->reads_in_place()) return "read in place";
   if (operand.is_constant) return "packed when compiled";
   if (operand.ahead) return "packed ahead";
+  if (operand.windows && stage.method->windows_at_once() != 0) return "windows transformed with each block";
   if (operand.windows) return "windows read where they overlap";
   return "packed with each block";
 }

@@ -30,9 +30,9 @@ struct MultiplyTask {
   int64_t b_panel_bytes;
   int64_t rows;
   int64_t columns;
-  int64_t first_k;  ///< steps of k before it are not summed
-  int64_t k;        ///< nor those from here on
-  int64_t k_block;  ///< elements of k summed before they are added to C
+  int64_t first_k;    ///< steps of k before it are not summed
+  int64_t k;          ///< nor those from here on
+  int64_t k_block;    ///< elements of k summed before they are added to C
   int64_t row_block;  ///< rows and columns of C that are finished together; multiples of their panels
   int64_t column_block;
   void* c;
@@ -115,6 +115,53 @@ struct VectorKernels {
   Loop along_lines;
 };
 
+/// Channels of a picture, as a block of tiles sees them: see winograd_method.h. Positions are counted from
+/// the first that the block needs.
+struct WinogradPicture {
+  const unsigned char* data;  ///< where position (0, 0) of the first channel would be
+  int64_t channels;
+  int64_t channel_stride;  ///< bytes
+  int64_t row_stride;
+  int64_t column_stride;
+  int64_t top;  ///< rows [top, bottom) and columns [left, right) are there; zeros are around them
+  int64_t bottom;
+  int64_t left;
+  int64_t right;
+  int64_t tile_rows;
+  int64_t tiles;        ///< of a row
+  const void* zeros;    ///< a row of them
+  void* lines;          ///< room for a line of every row of tiles and channel: zeros outside [left, right)
+  int64_t line_pitch;   ///< elements from one to the next
+  void* flat;           ///< room for four numbers of every tile and channel
+  int64_t flat_pitch;   ///< elements from the first numbers of all tiles to the second
+  void* packed;         ///< the first channel in panels of tiles, for the first of the four numbers
+  int64_t panel_bytes;  ///< from a panel to the next
+  int64_t panels;       ///< so many for each of the numbers
+};
+
+/// One row of C, and what it is made of: four numbers of every tile, one for each place of it in C.
+struct WinogradResult {
+  const void* sums;
+  int64_t pitch;  ///< elements from those for one place to those for the next
+  int64_t tile_rows;
+  int64_t tiles;   ///< of a row
+  int64_t height;  ///< rows and columns of the result
+  int64_t width;
+  void* c;
+  uint8_t* special;  ///< by row of tiles: set where a result is infinite or no number
+};
+
+/// The transforms of winograd_method.h, a pass at a time: four of the 16 numbers of a tile.
+struct WinogradKernels {
+  /// A packed panel of A, whose k are channels by 3x3, as 16 panels of as many channels.
+  void (*weights)(const void* packed, int64_t channels, void* transformed);
+  void (*picture)(const WinogradPicture& picture, int pass);
+  /// Takes the products of a pass, `count` of each of four, `pitch` elements apart, into the four sums.
+  void (*collect)(const void* products, int64_t pitch, void* sums, int64_t sums_pitch, int64_t count,
+                  int pass);
+  void (*result)(const WinogradResult& result);
+};
+
 /// The loops of one level and type. Panels of A have `rows` lines, panels of B `columns`.
 struct ProductKernels {
   int rows;
@@ -132,6 +179,7 @@ struct ProductKernels {
   double (*largest)(const void* data, int64_t count);
   /// Does 2 * kPeakChains * lanes operations a round, in registers.
   double (*multiply_and_add)(int64_t rounds);
+  const WinogradKernels* winograd;  ///< null for integers
 };
 
 /// The order of ProductType: f32, f64, i32, i64.

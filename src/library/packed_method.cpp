@@ -12,11 +12,21 @@
 #include "tokamak/errors.h"
 
 namespace tokamak {
+
 const ProductKernels& kernels_for(ProductType type, const Cpu& cpu) {
   const LevelKernels& level = cpu.avx512 && cpu.vector_bytes >= 64            ? kKernelsX86_64V4
                               : cpu.fma && cpu.f16c && cpu.vector_bytes >= 32 ? kKernelsX86_64V3
                                                                               : kKernelsX86_64;
   return level.types[static_cast<size_t>(type)];
+}
+
+/// How much of k is summed at once: as many as fit into the first cache with a panel of B. It
+/// depends on nothing that may differ between two blocks of a product.
+int64_t k_block_for(int64_t k, const ProductKernels& kernels, const Cpu& cpu) {
+  const int64_t row_bytes = int64_t{kernels.columns} * kernels.element_bytes;
+  const int64_t most = std::clamp<int64_t>(cpu.l1_bytes / row_bytes, 64, 1024);
+  const int64_t blocks = std::max<int64_t>(1, (k + most - 1) / most);
+  return round_up(std::max<int64_t>(1, (k + blocks - 1) / blocks), 4);
 }
 
 namespace {
@@ -35,15 +45,6 @@ int64_t panel_size(int64_t bytes) {
 
 /// At least one panel of that many lines.
 int64_t whole_panels(int64_t lines, int64_t panel) { return std::max(panel, lines / panel * panel); }
-
-/// How much of k is summed at once: as many as fit into the first cache with a panel of B. It
-/// depends on nothing that may differ between two blocks of a product.
-int64_t k_block_for(int64_t k, const ProductKernels& kernels, const Cpu& cpu) {
-  const int64_t row_bytes = int64_t{kernels.columns} * kernels.element_bytes;
-  const int64_t most = std::clamp<int64_t>(cpu.l1_bytes / row_bytes, 64, 1024);
-  const int64_t blocks = std::max<int64_t>(1, (k + most - 1) / most);
-  return round_up(std::max<int64_t>(1, (k + blocks - 1) / blocks), 4);
-}
 
 /// Panels of both kinds, and tiles of C held in registers. Swapped, the product computed is that of B and A,
 /// whose result is C transposed: lines of B are what few columns leave free.
@@ -157,8 +158,8 @@ class PackedMethod final : public ProductMethod {
     const OperandView view(b);
     windows_of(b, view).pack(first, columns, pack_kernels(b, columns_), packed);
   }
-  void multiply_windows(const void* a, const ProductOperand& b, const void* packed, int64_t first,
-                        int64_t rows, int64_t columns, void* c, int64_t row_stride) const override {
+  void multiply_windows(const void* a, const ProductOperand& b, void* packed, int64_t first, int64_t rows,
+                        int64_t columns, void* c, int64_t row_stride) const override {
     MultiplyTask task = task_for(a, 0, nullptr, rows, columns, c, row_stride);
     const OperandView view(b);
     windows_of(b, view).describe(first, columns, packed, task);

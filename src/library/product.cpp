@@ -90,7 +90,7 @@ void ProductMethod::pack_windows(const ProductOperand& /*b*/, int64_t /*first*/,
   cannot(*this);
 }
 
-void ProductMethod::multiply_windows(const void* /*a*/, const ProductOperand& /*b*/, const void* /*packed*/,
+void ProductMethod::multiply_windows(const void* /*a*/, const ProductOperand& /*b*/, void* /*packed*/,
                                      int64_t /*first*/, int64_t /*rows*/, int64_t /*columns*/, void* /*c*/,
                                      int64_t /*row_stride*/) const {
   cannot(*this);

@@ -118,8 +118,10 @@ class ProductMethod {
   virtual int64_t window_unit() const { return 0; }
   virtual int64_t window_bytes(const ProductOperand& /*b*/, int64_t /*columns*/) const { return 0; }
   virtual void pack_windows(const ProductOperand& b, int64_t first, int64_t columns, void* packed) const;
-  virtual void multiply_windows(const void* a, const ProductOperand& b, const void* packed, int64_t first,
+  virtual void multiply_windows(const void* a, const ProductOperand& b, void* packed, int64_t first,
                                 int64_t rows, int64_t columns, void* c, int64_t row_stride) const;
+  /// Columns, in whole panels, that a call of multiply_windows is best given; 0: any number.
+  virtual int64_t windows_at_once() const { return 0; }
 
   /// A method for a single row reads both operands where they lie, and only this is called of the above: c[j]
   /// = product of line 0 of A and line first + j of B, for j in [0, columns).
@@ -135,5 +137,18 @@ class ProductMethod {
 /// row reads B where it lies, unless B is packed for many products.
 std::unique_ptr<const ProductMethod> choose_product_method(ProductType type, int64_t rows, int64_t columns,
                                                            int64_t k, bool b_stays_packed, const Cpu& cpu);
+
+/// A B that is windows of 3x3 in steps of one over channels of a picture: where they may be.
+struct WindowedPicture {
+  int64_t height;
+  int64_t width;
+  int64_t channels;
+};
+
+/// The method for `batch` products with such windows, which are read by multiply_windows, if it is faster
+/// than that of all products; else null. So many different A are packed in every run.
+std::unique_ptr<const ProductMethod> choose_window_method(ProductType type, int64_t rows,
+                                                          const WindowedPicture& picture, int64_t batch,
+                                                          int64_t packed_a, const Cpu& cpu);
 
 }  // namespace tokamak

@@ -10,6 +10,7 @@ enum class Part {
   vector_math,  ///< elementary functions on vectors, not by a call of the C library for every element
   streaming,    ///< large results are stored past the caches
   skipping,     ///< scores of attention that a mask hides are not computed
+  winograd,     ///< convolutions with windows of 3x3 by fewer products than there are weights
 };
 
 bool is_enabled(Part part);

@@ -32,6 +32,11 @@ q, k, v = np.random.default_rng(0).standard_normal((3, 96, 16), np.float32)
 causal = tk.jit(lambda q, k, v: tk.attention(q, k, v, causal=True))
 np.testing.assert_allclose(causal(q, k, v)[0], v[0], rtol=1e-6)
 print("skipping", "are skipped" in causal.explain(q, k, v).kernels[0].loops)
+
+image, weights = np.ones((4, 32, 40, 40), np.float32), np.ones((32, 32, 3, 3), np.float32)
+conv = tk.jit(tk.conv)
+np.testing.assert_array_equal(conv(image, weights), 9 * 32)
+print("winograd", "Winograd" in conv.explain(image, weights).kernels[0].loops)
 """
 
 
@@ -47,7 +52,7 @@ def test_all_parts_are_there():
     assert set(parts.values()) == {"True"} and not errors
 
 
-@pytest.mark.parametrize("part", ["reuse", "pool", "streaming", "vector-math", "skipping"])
+@pytest.mark.parametrize("part", ["reuse", "pool", "streaming", "vector-math", "skipping", "winograd"])
 def test_without(part):
     parts, errors = run(part)
     assert [name for name, there in parts.items() if there == "False"] == [part] and not errors
