@@ -31,6 +31,16 @@ void set_lookup(const nb::callable& function) {
   look_up = nb::object(function).release().ptr();  // as long as the process lives, as NumPy does
 }
 
+/// Gives NumPy's arrays another method of this name, and returns the one they had: a type that is not made in
+/// Python cannot be changed from there.
+nb::object set_ndarray_method(const nb::str& name, const nb::object& method) {
+  PyObject* known = PyArray_Type.tp_dict;
+  nb::object before = nb::borrow(PyDict_GetItemWithError(known, name.ptr()));
+  if (!before.is_valid() || PyDict_SetItem(known, name.ptr(), method.ptr()) != 0) nb::raise_python_error();
+  PyType_Modified(&PyArray_Type);
+  return before;
+}
+
 }  // namespace
 
 void take_over_lookups() {
@@ -40,6 +50,9 @@ void take_over_lookups() {
   methods->mp_subscript = subscript;
 }
 
-void bind_lookup(nb::module_& module) { module.def("set_lookup", set_lookup, nb::arg("function")); }
+void bind_lookup(nb::module_& module) {
+  module.def("set_lookup", set_lookup, nb::arg("function"));
+  module.def("set_ndarray_method", set_ndarray_method, nb::arg("name"), nb::arg("method"));
+}
 
 }  // namespace tokamak::python

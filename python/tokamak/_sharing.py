@@ -300,8 +300,13 @@ def give_memory(x: Array, strides: Sequence[int], parts: Parts) -> None:
 
 
 def was_written(x: Array) -> bool:
+    return count_writes(x) > 0
+
+
+def count_writes(x: Array) -> int:
+    """How often the memory of x was written to."""
     place = getattr(x, "_place", None)
-    return place is not None and place.root.writes > 0
+    return 0 if place is None else place.root.writes
 
 
 def parts_of(argument: Array) -> Parts:

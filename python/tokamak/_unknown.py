@@ -182,10 +182,10 @@ def unknown_elements(x: Any) -> NoReturn:
     from ._numpy.while_tracing import takes_lists
 
     name = _called_function()
-    if name in getattr(sys.modules.get("numpy.random"), "__all__", ()):
-        unsupported(f"np.random.{name} inside a jitted function", _random.ADVICE)
     if takes_lists(name) or name in _STORING:
         need_more(x)
+    if name in getattr(sys.modules.get("numpy.random"), "__all__", ()):
+        unsupported(f"np.random.{name} inside a jitted function", _random.ADVICE)
     remedy = _INSTEAD.get(name, "keep to NumPy functions, which are recorded; " + STATIC)
     if takes_lists(name) or isinstance(getattr(np, name, None), np.ufunc):
         remedy = _INSTEAD["reduce"]

@@ -23,7 +23,7 @@ class Assembly {
   Assembled run() {
     describe_interface();
     find_last_readers();
-    program_->output_in_place = outputs_in_place(graph_, layouts_, options_, kernels_, compiled_);
+    find_values_in_place();
     request_memory();
     Assembled result;
     result.plan = plan_memory(requests_, donated_);
@@ -33,6 +33,7 @@ class Assembly {
       const bool is_added = static_cast<int>(program_->steps.size()) > before;
       result.step_of.push_back(is_added ? before : -1);
     }
+    if (!before_.empty()) check_first(result.step_of);
     for (const Program::Step& step : program_->steps) program_->total_cost += step.cost;
     program_->arena_bytes = result.plan.arena_bytes;
     for (const auto& [value, request] : request_of_) {
@@ -80,6 +81,16 @@ class Assembly {
       const Value parameter = graph_.parameters()[input];
       donated_of_.emplace(static_cast<uint32_t>(parameter), static_cast<int>(donated_.size()));
       donated_.push_back({position, program_->inputs[input].bytes(), last_reader(parameter)});
+    }
+  }
+
+  void find_values_in_place() {
+    const auto chains = outputs_in_place(graph_, layouts_, options_, kernels_, compiled_);
+    program_->output_in_place.resize(chains.size());
+    for (size_t output = 0; output < chains.size(); ++output) {
+      program_->output_in_place[output] = !chains[output].empty();
+      for (size_t i = 0; i < chains[output].size(); ++i)
+        before_.emplace(chains[output][i], i == 0 ? std::nullopt : std::optional(chains[output][i - 1]));
     }
   }
 
@@ -131,9 +142,16 @@ class Assembly {
     const LoopKernel& loops = *compiled_[step]->loops;
     const Value value = kernel.outputs[i];
     PlanRequest request = request_for(step, value);
-    // What may lie where an input does gets nothing else into its memory: the input is read until this step.
-    if (request.output && program_->output_in_place[static_cast<size_t>(*request.output)])
+    // What may lie where an input does gets nothing into its memory but what may lie there, too: the input is
+    // read until the first of these is made.
+    if (const auto in_place = before_.find(value); in_place != before_.end()) {
+      request.has_own_place = true;
+      if (in_place->second) {
+        const auto other = static_cast<int>(request_of_.at(static_cast<uint32_t>(*in_place->second)));
+        request.in_place_of.push_back({PlanRequest::Operand::Kind::request, other});
+      }
       return add_request(value, std::move(request));
+    }
     for (const ReadInput& input : inputs_read_once(graph_, kernel, *compiled_[step])) {
       if (input.is_part || input.offset != 0) continue;
       if (!may_overwrite(loops, output_buffer(kernel, loops, i), input.buffer)) continue;
@@ -383,12 +401,37 @@ class Assembly {
                                  : place_of(plan.placements[partial->second]));
     }
     step.flops = count_flops(kernel.body);
+    if (const size_t checking = nests_that_check(graph_, kernel, *compiled_[number]); checking != 0)
+      checking_.emplace_back(program_->steps.size(), checking);
+    if (const size_t nests = step.kernel->nests.size(); nests > 1) {
+      const BufferId output = output_buffer(kernel, *step.kernel, 0);
+      for (size_t nest = 0; nest < nests && !step.copy; ++nest) {
+        if (const std::optional<BufferId> from = copied_by(*step.kernel, nest, output))
+          step.copy = {nest, *from, output};
+      }
+    }
     for (const Nest& nest : step.kernel->nests) {
       step.grains.push_back(grain_for(nest.task_cost));
       step.cost += nest.task_cost * static_cast<double>(nest.root.extent);
       step.tasks = std::max(step.tasks, nest.root.extent);
     }
     program_->steps.push_back(std::move(step));
+  }
+
+  /// Runs what only checks arguments before anything is written to any of them.
+  void check_first(std::vector<int>& step_of) {
+    std::vector<Program::Step> checks;
+    for (const auto& [position, nests] : checking_) {
+      Program::Step& step = program_->steps[position];
+      Program::Step& check = checks.emplace_back(step);
+      check.end_nest = step.first_nest = nests;
+      check.bytes_read = check.bytes_written = 0;
+      check.flops = 0;
+      check.cost = 0;
+    }
+    program_->steps.insert(program_->steps.begin(), checks.begin(), checks.end());
+    for (int& step : step_of)
+      if (step >= 0) step += static_cast<int>(checks.size());
   }
 
   struct PairHash {
@@ -410,6 +453,10 @@ class Assembly {
   std::unordered_map<uint32_t, int64_t> constant_of_;
   std::unordered_map<std::pair<size_t, size_t>, size_t, PairHash> partial_request_;
   std::unordered_map<std::pair<size_t, size_t>, size_t, PairHash> packed_request_;
+  /// By value that may lie where an input does: the one before it in that memory, if there is one.
+  std::unordered_map<Value, std::optional<Value>> before_;
+  std::vector<std::pair<size_t, size_t>>
+      checking_;  ///< steps that begin with checks of arguments: how many nests
   std::vector<PlanRequest> requests_;
   std::vector<DonatedInput> donated_;
 };

@@ -1,10 +1,13 @@
 #include "driver/in_place.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "fusion/fuse.h"
 #include "ir/layout.h"
 #include "loops/walk.h"
+#include "ops/index.h"
 
 namespace tokamak {
 
@@ -40,10 +43,38 @@ bool reads_before_it_writes(const LoopKernel& kernel, const std::vector<Stmt>& b
                      [&](const Index& position) { return stored && position == *stored; });
 }
 
-bool may_fail(const Graph& graph) {
-  return std::ranges::any_of(graph.nodes(), [](const Node& node) {
-    return node.attributes.has(Attr::mode) && is_check(node.attributes.word(Attr::mode));
+bool may_fail(const FusedKernel& kernel) {
+  return std::ranges::any_of(stages_of(kernel), [](const FusedKernel* stage) {
+    return std::ranges::any_of(stage->body.nodes(), rules::may_fail);
   });
+}
+
+/// What a nest does, as far as matters here.
+struct NestContents {
+  std::vector<BufferId> loaded;
+  std::vector<BufferId> stored;
+  bool checks = false;
+  bool streams = false;  ///< with stores that need aligned memory
+  bool sums = false;     ///< parts, for later nests
+
+  bool touches(BufferId buffer) const {
+    return std::ranges::find(loaded, buffer) != loaded.end() ||
+           std::ranges::find(stored, buffer) != stored.end();
+  }
+};
+
+NestContents contents_of(const Nest& nest) {
+  NestContents found;
+  walk(nest.root, [&](const Stmt& stmt) {
+    if (const std::optional<Access> access = access_of(stmt))
+      (access->is_store ? found.stored : found.loaded).push_back(access->buffer);
+    if (const auto* tile = std::get_if<TransposeTile>(&stmt))
+      (tile->to_matrix ? found.stored : found.loaded).push_back(tile->matrix);
+    if (const auto* store = std::get_if<Store>(&stmt)) found.streams = found.streams || store->non_temporal;
+    found.checks = found.checks || std::holds_alternative<CheckRange>(stmt);
+    found.sums = found.sums || std::holds_alternative<Spill>(stmt);
+  });
+  return found;
 }
 
 size_t count_of(const std::vector<Value>& values, Value value) {
@@ -67,10 +98,18 @@ bool may_write_over(const Graph& graph, const FusedKernel& kernel, const Compile
 }  // namespace
 
 bool may_overwrite(const LoopKernel& kernel, BufferId output, BufferId input, int64_t offset) {
-  const Buffer& from = kernel[input];
-  const Buffer& to = kernel[output];
-  if (kernel.nests.size() != 1 || size_of(from.type.dtype) != size_of(to.type.dtype)) return false;
-  return reads_before_it_writes(kernel, kernel.nests[0].root.body, output, input, offset);
+  if (size_of(kernel[input].type.dtype) != size_of(kernel[output].type.dtype)) return false;
+  if (kernel.nests.size() == 1)
+    return reads_before_it_writes(kernel, kernel.nests[0].root.body, output, input, offset);
+  bool is_written = false;
+  for (const Nest& nest : kernel.nests) {  // each ends before the next begins
+    const NestContents contents = contents_of(nest);
+    if (is_written && contents.touches(input)) return false;
+    if (is_written || !contents.touches(output)) continue;
+    if (!reads_before_it_writes(kernel, nest.root.body, output, input, offset)) return false;
+    is_written = true;
+  }
+  return true;
 }
 
 std::vector<ReadInput> inputs_read_once(const Graph& graph, const FusedKernel& kernel,
@@ -106,31 +145,146 @@ BufferId output_buffer(const FusedKernel& kernel, const LoopKernel& loops, size_
                                kernel.outputs.size() + i);
 }
 
-std::vector<bool> outputs_in_place(const Graph& graph, std::span<const Layout> layouts,
-                                   const CompileOptions& options, const std::vector<FusedKernel>& kernels,
-                                   const std::vector<std::shared_ptr<const CompiledKernel>>& compiled) {
-  std::vector<bool> in_place(graph.outputs().size(), false);
-  if (options.written.empty() || may_fail(graph)) return in_place;
+std::optional<BufferId> copied_by(const LoopKernel& kernel, size_t nest, BufferId output) {
+  std::map<ValueId, const Load*> loads;
+  std::optional<BufferId> copied;
+  bool is_copy = true;
+  walk(kernel.nests[nest].root, [&](const Stmt& stmt) {
+    if (const auto* load = std::get_if<Load>(&stmt)) {
+      loads[load->result] = load;
+      is_copy = is_copy && load->guard.empty();
+    } else if (const auto* store = std::get_if<Store>(&stmt)) {
+      const auto from = loads.find(store->value);
+      is_copy = is_copy && store->buffer == output && from != loads.end() &&
+                copied.value_or(from->second->buffer) == from->second->buffer;
+      if (!is_copy) return;
+      copied = from->second->buffer;
+      const std::optional<Index> read = linear_position(kernel[*copied], from->second->index);
+      is_copy = read && read == linear_position(kernel[output], store->index);
+    } else if (!std::holds_alternative<std::shared_ptr<Branch>>(stmt)) {
+      is_copy = false;
+    }
+  });
+  return is_copy ? copied : std::nullopt;
+}
+
+size_t nests_that_check(const Graph& graph, const FusedKernel& kernel, const CompiledKernel& compiled) {
+  if (kernel.sort || kernel.product || compiled.loops->checks.empty()) return 0;
+  const LoopKernel& loops = *compiled.loops;
+  size_t count = 0;
+  for (const Nest& nest : loops.nests) {
+    const NestContents contents = contents_of(nest);
+    const bool reads_arguments = std::ranges::all_of(contents.loaded, [&](BufferId buffer) {
+      if (loops[buffer].role == Buffer::Role::scratch) return true;
+      if (loops[buffer].role != Buffer::Role::input) return false;
+      const Op op = graph[kernel.inputs[static_cast<size_t>(buffer)]].op;
+      return op == Op::parameter || op == Op::constant;
+    });
+    if (!contents.checks || !contents.stored.empty() || contents.sums || !reads_arguments) break;
+    ++count;
+  }
+  return count;
+}
+
+namespace {
+
+/// The steps of a program, and what may be written where.
+class Writing {
+ public:
+  Writing(const Graph& graph, const std::vector<FusedKernel>& kernels,
+          const std::vector<std::shared_ptr<const CompiledKernel>>& compiled)
+      : graph_(graph), kernels_(kernels), compiled_(compiled) {
+    for (size_t step = 0; step < kernels.size(); ++step) {
+      for (size_t i = 0; i < kernels[step].outputs.size(); ++i) maker_[kernels[step].outputs[i]] = {step, i};
+      for (Value value : values_read(kernels[step])) last_reader_[value] = step;
+      if (fails_late(step)) last_to_fail_ = step;
+    }
+    for (Value output : graph.outputs()) outputs_.insert(stored_value(graph, output));
+  }
+
+  /// The longest chain of values that may follow each other where the parameter lies, `last` at its end.
+  std::vector<Value> chain(Value parameter, Value last, int64_t offset) const {
+    std::vector<Value> values;
+    std::vector<Value> allowed;
+    for (std::optional<Value> head = last; head && maker_.count(*head) != 0; head = overwritten_by(*head)) {
+      values.insert(values.begin(), *head);
+      if (may_begin(*head, parameter, offset)) allowed = values;
+    }
+    return allowed;
+  }
+
+ private:
+  struct Maker {
+    size_t step;
+    size_t output;
+  };
+
+  /// Whether the step may fail when others have run, or when it has written something.
+  bool fails_late(size_t step) const {
+    if (!may_fail(kernels_[step])) return false;
+    const LoopKernel& loops = *compiled_[step]->loops;
+    const size_t early = nests_that_check(graph_, kernels_[step], *compiled_[step]);
+    return early == 0 || std::any_of(loops.nests.begin() + static_cast<int64_t>(early), loops.nests.end(),
+                                     [](const Nest& nest) { return contents_of(nest).checks; });
+  }
+
+  /// Whether the value may be the first that is written over the parameter.
+  bool may_begin(Value value, Value parameter, int64_t offset) const {
+    const auto [step, output] = maker_.at(value);
+    const auto reader = last_reader_.find(parameter);
+    if (reader != last_reader_.end() && reader->second > step) return false;
+    if (last_to_fail_ && *last_to_fail_ >= step) return false;
+    return may_write_over(graph_, kernels_[step], *compiled_[step], output, parameter, offset);
+  }
+
+  /// A value whose memory the step that makes another one may write that to, as the plan of the memory sees
+  /// it, and which may itself lie anywhere.
+  std::optional<Value> overwritten_by(Value value) const {
+    if (graph_.type_of(value).bytes() == 0) return std::nullopt;
+    const auto [step, output] = maker_.at(value);
+    const FusedKernel& kernel = kernels_[step];
+    const LoopKernel& loops = *compiled_[step]->loops;
+    for (const ReadInput& input : inputs_read_once(graph_, kernel, *compiled_[step])) {
+      const auto made = maker_.find(input.value);
+      if (made == maker_.end() || made->second.step >= step || outputs_.count(input.value) != 0) continue;
+      if (input.is_part || input.offset != 0 || last_reader_.at(input.value) != step) continue;
+      if (graph_.type_of(input.value).bytes() != graph_.type_of(value).bytes()) continue;
+      if (count_of(values_read(kernel), input.value) != 1 || needs_own_memory(made->second)) continue;
+      if (may_overwrite(loops, output_buffer(kernel, loops, output), input.buffer)) return input.value;
+    }
+    return std::nullopt;
+  }
+
+  bool needs_own_memory(const Maker& maker) const {
+    if (kernels_[maker.step].sort || kernels_[maker.step].product) return true;
+    return std::ranges::any_of(compiled_[maker.step]->loops->nests,
+                               [](const Nest& nest) { return contents_of(nest).streams; });
+  }
+
+  const Graph& graph_;
+  const std::vector<FusedKernel>& kernels_;
+  const std::vector<std::shared_ptr<const CompiledKernel>>& compiled_;
+  std::map<Value, Maker> maker_;
+  std::map<Value, size_t> last_reader_;
+  std::set<Value> outputs_;
+  std::optional<size_t> last_to_fail_;
+};
+
+}  // namespace
+
+std::vector<std::vector<Value>> outputs_in_place(
+    const Graph& graph, std::span<const Layout> layouts, const CompileOptions& options,
+    const std::vector<FusedKernel>& kernels,
+    const std::vector<std::shared_ptr<const CompiledKernel>>& compiled) {
+  std::vector<std::vector<Value>> in_place(graph.outputs().size());
+  if (options.written.empty()) return in_place;
+  const Writing writing(graph, kernels, compiled);
   for (const WrittenInput& written : options.written) {
     const auto input = static_cast<size_t>(written.input);
     if (!layouts[input].dense) continue;
-    const Value parameter = graph.parameters()[input];
-    const Value value = stored_value(graph, graph.outputs()[static_cast<size_t>(written.output)]);
-    bool is_made = false;
-    bool is_allowed = true;
-    for (size_t step = 0; step < kernels.size(); ++step) {
-      const FusedKernel& kernel = kernels[step];
-      const auto found = std::ranges::find(kernel.outputs, value);
-      if (found != kernel.outputs.end()) {
-        const auto i = static_cast<size_t>(found - kernel.outputs.begin());
-        is_allowed = may_write_over(graph, kernel, *compiled[step], i, parameter, written.offset);
-        is_made = true;
-      } else if (is_made && count_of(values_read(kernel), parameter) > 0) {
-        is_allowed = false;
-      }
-      if (!is_allowed) break;
-    }
-    in_place[static_cast<size_t>(written.output)] = is_made && is_allowed;
+    const auto output = static_cast<size_t>(written.output);
+    in_place[output] = writing.chain(graph.parameters()[input], stored_value(graph, graph.outputs()[output]),
+                                     written.offset);
   }
   return in_place;
 }

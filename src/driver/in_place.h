@@ -29,10 +29,20 @@ std::vector<ReadInput> inputs_read_once(const Graph& graph, const FusedKernel& k
 /// The buffer of output `i` in the loops of a kernel.
 BufferId output_buffer(const FusedKernel& kernel, const LoopKernel& loops, size_t i);
 
-/// For every output of the program whether it may be written where the input lies whose new elements it has
-/// (CompileOptions::written). Programs that may fail on the way write nothing before they have ended.
-std::vector<bool> outputs_in_place(const Graph& graph, std::span<const Layout> layouts,
-                                   const CompileOptions& options, const std::vector<FusedKernel>& kernels,
-                                   const std::vector<std::shared_ptr<const CompiledKernel>>& compiled);
+/// The input that the nest copies to the output, when it does nothing else: nothing has to be done where both
+/// are the same memory.
+std::optional<BufferId> copied_by(const LoopKernel& kernel, size_t nest, BufferId output);
+
+/// How many nests, the first ones, only check what the arguments and constants of the program say: they may
+/// run before all other steps.
+size_t nests_that_check(const Graph& graph, const FusedKernel& kernel, const CompiledKernel& compiled);
+
+/// For every output of the program the values that follow each other in its memory, the last of them its own,
+/// when that may be where the input lies whose new elements it has (CompileOptions::written); else none.
+/// Programs that may fail on the way write nothing before: only what nests_that_check find comes first.
+std::vector<std::vector<Value>> outputs_in_place(
+    const Graph& graph, std::span<const Layout> layouts, const CompileOptions& options,
+    const std::vector<FusedKernel>& kernels,
+    const std::vector<std::shared_ptr<const CompiledKernel>>& compiled);
 
 }  // namespace tokamak

@@ -56,6 +56,14 @@ bool worth_sweeping_rows_again(const Domain& domain) {
   return (rows_are_columns ? rows / kColumnsPerTask : rows) >= kEnoughTasks;
 }
 
+bool worth_overwriting(const Graph& graph, const Node& scatter) {
+  constexpr int64_t kLarge = 1024;
+  constexpr int64_t kElementsPerUpdate = 4;
+  const int64_t operand = scatter.type.elements();
+  const int64_t updates = graph.type_of(scatter.inputs[2]).elements();
+  return operand >= kLarge && operand / kElementsPerUpdate >= updates;
+}
+
 bool worth_reducing_rows(const Domain& domain, int64_t terms) {
   constexpr int64_t kTermsOfOneThread = 64 << 10;
   constexpr int64_t kEnoughTasks = 4;

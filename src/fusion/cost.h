@@ -29,6 +29,10 @@ bool worth_sweeping_rows_again(const Domain& domain);
 /// an element: the columns of a row are then not shared among threads.
 bool worth_reducing_rows(const Domain& domain, int64_t terms);
 
+/// Whether a scatter changes so little of a large operand that it should write over it rather than copy it.
+/// Its indices and updates then are computed, and checked, before anything is written.
+bool worth_overwriting(const Graph& graph, const Node& scatter);
+
 /// Beyond this total scalar_cost a kernel takes long to compile and runs out of registers.
 inline constexpr double kMaxKernelCost = 1200;
 /// Beyond this number of arrays read and written, the processor's prefetchers lose track.

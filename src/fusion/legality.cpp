@@ -5,6 +5,7 @@
 
 #include "fusion/cost.h"
 #include "fusion/product.h"
+#include "ops/index.h"
 #include "ops/index_map.h"
 #include "ops/record.h"
 
@@ -162,6 +163,38 @@ class Examination {
       element.push_back(Index::of(static_cast<LoopVar>(update.size() + axis)));
     need(node.inputs[2], std::move(update));
     need(node.inputs[0], std::move(element));
+    if (worth_overwriting(graph_, node)) keep_apart(node);
+  }
+
+  /// What the places and values of updates are made from is read from memory where computing it would read
+  /// the operand between two writes to it, or might fail after some.
+  void keep_apart(const Node& scatter) {
+    const Value operand = seen_through_views(scatter.inputs[0]);
+    for (size_t i : {1, 2}) {
+      const Value made = seen_through_views(scatter.inputs[i]);
+      if (is_computed(graph_[made]) && reads_or_may_fail(made, operand)) kept_apart_.insert(made);
+    }
+  }
+
+  Value seen_through_views(Value value) const {
+    while (is_view(graph_[value].op)) value = graph_[value].inputs[0];
+    return value;
+  }
+
+  bool reads_or_may_fail(Value made, Value array) const {
+    constexpr size_t kFarEnough = 64;
+    std::set<Value> seen;
+    std::vector<Value> work{made};
+    while (!work.empty()) {
+      const Value next = work.back();
+      work.pop_back();
+      const Node& node = graph_[next];
+      if (next == array || rules::may_fail(node) || seen.size() > kFarEnough) return true;
+      const bool is_from_memory = state_[next].stored || !(is_pointwise(node.op) || is_view(node.op));
+      if (is_from_memory && next != made) continue;
+      if (seen.insert(next).second) work.insert(work.end(), node.inputs.begin(), node.inputs.end());
+    }
+    return false;
   }
 
   /// A product reads its operands from memory, all of them over and over.
@@ -213,7 +246,7 @@ class Examination {
       if (other.domain.has_sweep) joining_.domain = other.domain;
       return use_member(value, value_state, points);
     }
-    if (pays_to_recompute(value, points)) return recompute(value, points);
+    if (kept_apart_.count(value) == 0 && pays_to_recompute(value, points)) return recompute(value, points);
     if (state_.groups[static_cast<size_t>(value_state.group)].order >= group_.order) {
       return refuse("it needs " + std::string(name_of(node.op)) + ", which runs later");
     }
@@ -422,6 +455,7 @@ class Examination {
   std::optional<Shape> space_;
   Joining joining_;
   std::map<Value, Points, std::greater<>> needs_;
+  std::set<Value> kept_apart_;
   uint32_t data_ids_ = 0;
 };
 

@@ -222,7 +222,7 @@ ValueId Evaluator::data_index(Value value, size_t operand, const std::vector<Ind
                               const Guard& guard) {
   const Node& node = body_[value];
   ValueId index = evaluate(node.inputs[operand], at, guard);
-  const bool is_checked = node.attributes.has(Attr::mode) && is_check(node.attributes.word(Attr::mode));
+  const bool is_checked = rules::may_fail(node);
   if (kernel_[index] == DType::i32 && !is_checked && guard.empty() && extent <= INT32_MAX) {
     return builder_.compute(Op::convert, {clamped(index, extent)},
                             DType::i64);  // lanes have min and max of i32

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "fusion/cost.h"
 #include "loops/buffers.h"
 #include "loops/builder.h"
 #include "loops/evaluator.h"
@@ -78,8 +79,10 @@ class ScatterLowering {
       fill_copies();
       join_copies();
     } else {
+      const bool has_updates = node_.type.elements() != 0 && count_ != 0;
+      if (has_updates && is_check(mode_) && may_overwrite_operand()) check_places();
       copy_operand();
-      if (node_.type.elements() != 0 && count_ != 0) insert_updates();
+      if (has_updates) insert_updates();
     }
     return std::move(kernel_);
   }
@@ -119,6 +122,22 @@ class ScatterLowering {
       builder_.open(static_cast<LoopVar>(axis), LoopKind::serial, domain_.extents[axis]);
     }
     return full_index(domain_, shape_of(0));
+  }
+
+  /// Whether the operand is memory that the result may lie in.
+  bool may_overwrite_operand() const {
+    Value array = node_.inputs[0];
+    while (is_view(body_[array].op)) array = body_[array].inputs[0];
+    return body_[array].op == Op::parameter && worth_overwriting(body_, node_);
+  }
+
+  void check_places() {
+    open_root();
+    const LoopVar u = open("u", count_, false);
+    kernel_.lane_loops.push_back(u);
+    check(index_of_update(delinearise(Index::of(u), shape_of(1), kernel_.extents_function())));
+    close_all();
+    is_checked_ = true;
   }
 
   void copy_operand() {
@@ -228,13 +247,19 @@ class ScatterLowering {
     std::optional<ValueId> in_range;  ///< only what is in range is to be written; none: everything is
   };
 
+  ValueId index_of_update(const std::vector<Index>& position) {
+    const ValueId index = evaluate(1, position);
+    return kernel_[index] == DType::i64 ? index : builder_.compute(Op::convert, {index}, DType::i64);
+  }
+
+  void check(ValueId index) {
+    kernel_.checks.push_back({rules::out_of_range(node_, extent_)});
+    builder_.check_range(index, extent_, static_cast<uint32_t>(kernel_.checks.size() - 1));
+  }
+
   Place place_of(const std::vector<Index>& position) {
-    ValueId index = evaluate(1, position);
-    if (kernel_[index] != DType::i64) index = builder_.compute(Op::convert, {index}, DType::i64);
-    if (is_check(mode_)) {
-      kernel_.checks.push_back({rules::out_of_range(node_, extent_)});
-      builder_.check_range(index, extent_, static_cast<uint32_t>(kernel_.checks.size() - 1));
-    }
+    const ValueId index = index_of_update(position);
+    if (is_check(mode_) && !is_checked_) check(index);
     Place place;
     if (mode_ == Word::drop) place.in_range = builder_.test({{Index::of(index), 0, extent_}});
     const ValueId low = builder_.literal(scalar_tensor(DType::i64, int64_t{0}));
@@ -313,6 +338,7 @@ class ScatterLowering {
   const Word mode_;
   const std::optional<Op> combine_;
   std::optional<Tensor> neutral_;
+  bool is_checked_ = false;  ///< all places, by a nest before those that write
   BufferId output_{};
   BufferId copies_{};
   BufferId target_{};        ///< what the updates go into

@@ -124,6 +124,10 @@ TensorType concatenate(const TypeContext& context) {
   return to;
 }
 
+bool may_fail(const Node& node) {
+  return node.attributes.has(Attr::mode) && is_check(node.attributes.word(Attr::mode));
+}
+
 UserError out_of_range(const Node& node, int64_t extent) {
   switch (node.attributes.word(Attr::mode)) {
     case Word::check_power:

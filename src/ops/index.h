@@ -15,6 +15,9 @@ TensorType dynamic_update_slice(const TypeContext& context);
 /// that are no way to combine.
 std::optional<Op> combining_op(Word combine);
 
+/// Whether running the node may end in an error: it checks its indices.
+bool may_fail(const Node& node);
+
 /// What is wrong when a checked index of a gather or scatter is not below `extent`.
 UserError out_of_range(const Node& node, int64_t extent);
 

@@ -111,7 +111,8 @@ class Chains {
   void give_free_inputs_to_outputs() {
     for (Chain& chain : chains_) {
       const PlanRequest& head = requests_[chain.members.front()];
-      if (chain.donated || !requests_[chain.members.back()].output || head.bytes == 0) continue;
+      const PlanRequest& tail = requests_[chain.members.back()];
+      if (chain.donated || !tail.output || tail.has_own_place || head.bytes == 0) continue;
       for (size_t i = 0; i < donated_.size() && !chain.donated; ++i) {
         if (donated_taken_[i] || donated_[i].bytes != head.bytes || donated_[i].last_step >= head.first_step)
           continue;

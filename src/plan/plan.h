@@ -38,6 +38,8 @@ struct PlanRequest {
   int last_step = 0;   ///< where it is last read; at least first_step
   /// Its position among the program's outputs. An output lives to the end, whatever last_step says.
   std::optional<int> output = std::nullopt;
+  /// An output whose memory the caller may choose: it is never in that of a donated input.
+  bool has_own_place = false;
   /// What the step that writes this value may overwrite with it, the best first. Only operands whose size is
   /// the same and that are last read at first_step are ever overwritten; that the access pattern allows it is
   /// the caller's claim.

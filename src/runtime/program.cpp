@@ -127,7 +127,13 @@ void run_step(const Program::Step& step, const Running& running) {
     slot += rank;
   }
   const KernelFrame frame{buffers.data(), strides.data(), &failed_check};
-  for (size_t nest = 0; nest < step.code->nests().size(); ++nest) run_nest(step, nest, frame);
+  const size_t end = std::min(step.end_nest, step.code->nests().size());
+  for (size_t nest = step.first_nest; nest < end && failed_check == 0; ++nest) {
+    const bool is_done =
+        step.copy && step.copy->nest == nest &&
+        buffers[static_cast<size_t>(step.copy->from)] == buffers[static_cast<size_t>(step.copy->to)];
+    if (!is_done) run_nest(step, nest, frame);
+  }
   check(step, failed_check);
 }
 

@@ -25,6 +25,15 @@ class Program {
     std::vector<Place> buffers;       ///< by BufferId; entries of scratch buffers are not used
     std::vector<int> strided_inputs;  ///< program inputs whose strides fill KernelFrame::strides, in order
     std::vector<int64_t> grains;      ///< by nest: tasks that are worth a chunk
+    size_t first_nest = 0;            ///< those before it were run by an earlier step
+    size_t end_nest = SIZE_MAX;       ///< those from there on, if there are any, are run by a later one
+    /// A nest that copies one buffer to another: it is left out where both are the same memory.
+    struct CopyNest {
+      size_t nest;
+      BufferId from;
+      BufferId to;
+    };
+    std::optional<CopyNest> copy;
     std::shared_ptr<const BlockStep> block;  ///< a step with a product: runs this instead of `code`
     std::shared_ptr<const SortStep> sort;    ///< a step that sorts: runs this
     int64_t bytes_read = 0;

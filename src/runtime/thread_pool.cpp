@@ -19,8 +19,8 @@
 
 #include "runtime/futex.h"
 #include "runtime/machine.h"
-#include "runtime/placement.h"
 #include "runtime/profiler.h"
+#include "runtime/worker_cores.h"
 #include "support/log.h"
 #include "tokamak/errors.h"
 
@@ -36,7 +36,7 @@ constexpr int64_t kSpinFirst = 30'000, kSpinLeast = 30'000, kSpinMost = 200'000;
 constexpr int64_t kCallerSpin =
     200'000;  // ns before a caller sleeps: a chunk may take that long, and so may waking up
 
-constexpr int kUnknown = -2;  // neither a core nor Placement::kNoCore
+constexpr int kUnknown = -2;  // neither a core nor WorkerCores::kNoCore
 
 thread_local bool this_thread_inside_run = false;
 thread_local bool this_thread_is_worker = false;
@@ -183,7 +183,7 @@ struct ThreadPool::State {
   std::atomic<uint32_t> resized = 0;  ///< moves with limit_; workers beyond the limit sleep on it
   std::atomic<bool> stopping = false;
   std::atomic<int> kept_off = kUnknown;  ///< the core that no worker is to be woken on
-  const Placement placement;
+  const WorkerCores worker_cores;
   int cpus = 1;
   std::mutex mutex;  ///< guards the fields below, and starting and stopping
   std::vector<pthread_t> threads;
@@ -254,11 +254,11 @@ ThreadPool::Run* ThreadPool::take_run_slot() {
 /// A call to the system where the caller has changed cores since the last time, else a few nanoseconds.
 void ThreadPool::keep_workers_off_this_core() {
   const bool all_are_needed = num_threads() > state_->cpus;
-  const int core = all_are_needed ? Placement::kNoCore : Placement::current_core();
+  const int core = all_are_needed ? WorkerCores::kNoCore : WorkerCores::current_core();
   if (core == state_->kept_off.load(std::memory_order_relaxed)) return;
   const std::unique_lock lock(state_->mutex, std::try_to_lock);
   if (!lock) return;
-  state_->placement.keep_off(core, state_->threads);
+  state_->worker_cores.keep_off(core, state_->threads);
   state_->kept_off.store(core, std::memory_order_relaxed);
 }
 

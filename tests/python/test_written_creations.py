@@ -119,19 +119,46 @@ def test_arrays_made_of_what_is_known(function):
 
 
 def test_arrays_from_outside_are_not_written_to():
-    def copied(x):
-        y = CAPTURED.copy()
-        y[1] = x
-        return y
-
     def computed(x):
         y = CAPTURED * 2
         y += x
         return y
 
-    for function in (copied, computed):
-        with pytest.raises(tk.Unsupported, match=r"np\.array\(y\) makes an array inside the function"):
-            tk.jit(function)(X)
+    with pytest.raises(tk.Unsupported, match=r"np\.array\(y\) makes an array inside the function"):
+        tk.jit(computed)(X)
+
+
+def copied(x):
+    y = CAPTURED.copy()
+    y[1] = x
+    return y
+
+
+def copied_by_columns(x):
+    y = CAPTURED.copy(order="F")
+    y += x
+    return y
+
+
+def copied_view(x):
+    y = CAPTURED[:, ::-1].copy()
+    y[0] *= x
+    return y, CAPTURED.copy().sum()
+
+
+def copied_and_kept(x):
+    y = (CAPTURED * 2).copy()
+    z = y.copy()
+    y[x > 0, 0] = -1
+    return y - z
+
+
+@pytest.mark.parametrize("function", [copied, copied_by_columns, copied_view, copied_and_kept])
+def test_copies_of_arrays_from_outside(function):
+    before, method = CAPTURED.copy(), np.ndarray.copy
+    check(function, X[: len(CAPTURED)] if function is copied_and_kept else X)
+    assert (before == CAPTURED).all()
+    assert np.ndarray.copy is method
 
 
 @pytest.mark.parametrize(

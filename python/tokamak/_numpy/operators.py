@@ -31,7 +31,7 @@ def binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> tuple[Any, Any
         if _is_operand(self, other, ufunc):
             return _operate(ufunc, python, self, other)
         if ufunc in _EQUALITIES and self._weak is None and _is_no_number(other):
-            return full(self.shape, ufunc is np.not_equal, _dtypes.BOOL)
+            return full(self.shape, ufunc == np.not_equal, _dtypes.BOOL)
         return NotImplemented
 
     def reflected(self: Array, other: Any) -> Any:
@@ -46,7 +46,7 @@ def binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> tuple[Any, Any
 
 
 def _is_operand(x: Array, value: Any, ufunc: np.ufunc) -> bool:
-    if isinstance(value, (list, tuple)) and (x._weak is not None or (ufunc is np.multiply and _is_count(x))):
+    if isinstance(value, (list, tuple)) and (x._weak is not None or (ufunc == np.multiply and _is_count(x))):
         return False  # n * [0] repeats the list, and [0] + n is an error
     if type(value) is complex:
         fail(
@@ -79,7 +79,7 @@ def _operate(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any)
     kind = type(python(kinds[0](1), kinds[1](1)))
     if ufunc in _DIVISIONS:
         y = numbers.divisor(y, ufunc)
-    if ufunc is np.power:
+    if ufunc == np.power:
         x, y, kind = numbers.power(x, y, kind)
     x, y = (
         convert(as_array(value), _dtypes.INT64) if given is bool and kind is not bool else value
@@ -88,7 +88,7 @@ def _operate(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any)
     result = convert(ufuncs.call(ufunc, x, y), _dtypes.default_of(kind))
     if kind is int:
         result = numbers.within_64_bits(ufunc, x, y, result)
-    elif ufunc is np.power:
+    elif ufunc == np.power:
         result = numbers.real_power(x, y, result)
     return result._with_weak(kind)
 

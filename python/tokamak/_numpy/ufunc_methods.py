@@ -219,7 +219,7 @@ def _in_sequence(
         after = x if start is None else rule(start, x)
         return after if mask is None else select(mask, after, broadcast(start, x.shape))
     (axis,) = axes  # NumPy refuses several
-    if ufunc is np.subtract and mask is None and not _dtypes.is_float(x.dtype):
+    if ufunc == np.subtract and mask is None and not _dtypes.is_float(x.dtype):
         return _difference(x, axis, start)
     _check_sequence(ufunc, "reduce", x.shape[axis])
     result = start
@@ -263,7 +263,7 @@ def accumulate(ufunc: np.ufunc, array: Any, out: Any, axis: Any = 0, dtype: Any 
         return x
     if ufunc in _ASSOCIATIVE:
         return _by_distance(rule, x, place)
-    if ufunc is np.subtract:
+    if ufunc == np.subtract:
         rest = apply("neg", part(x, place, 1, None))
         return apply("cumsum", concatenate([part(x, place, 0, 1), rest], place), axis=place)
     _check_sequence(ufunc, "accumulate", count)

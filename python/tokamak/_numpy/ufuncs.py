@@ -390,7 +390,7 @@ def _call(
         if signature is None and (decided := _decided_comparison(ufunc, operands)) is not None:
             return decided
         operands = _comparable(operands)
-    if ufunc is np.power and (shorter := _shorter_power(operands, signature)) is not None:
+    if ufunc == np.power and (shorter := _shorter_power(operands, signature)) is not None:
         return shorter
     loop = loop_of(ufunc, operands, signature, casting)
     converted = [_in_dtype(operand, loop[i], ufunc) for i, operand in enumerate(operands)]

@@ -29,6 +29,7 @@ from .._errors import unsupported
 from .._ops import _holds_array, as_array, is_array
 from .._registry import TABLE
 from . import dispatch, objects, outs
+from .of_lists import METHODS, OfLists
 
 
 def _of_our_dtype(place: int) -> Callable[..., bool]:
@@ -175,6 +176,13 @@ def _written_to(made: Any) -> Any:
     return _sharing.with_memory(as_array(made.copy())) if is_ours else made
 
 
+def _made_by_method(name: str) -> Replaced:
+    """A method of ndarrays whose result can be written to."""
+    return Replaced(
+        np.ndarray, name, _of_anything, lambda x, *args, **kwargs: _written_to(getattr(x, name)(*args, **kwargs))
+    )
+
+
 _MAKING_ARRAYS = frozenset(
     ("zeros", "empty", "ones", "full", "array", "asarray", "asanyarray")
 )  # never scalars
@@ -186,19 +194,19 @@ def _taking_lists() -> list[Replaced]:
     for functions that turned out to need it, since others may ask whether something is np.mean. And functions that make arrays of what
     is known, which are ndarrays for functions that do not write computed values to them."""
     always = {one.name for one in _REPLACED} | set(_MAKING)
-    return [_making(name) for name in _MAKING] + [
+    making = [*map(_making, _MAKING), _made_by_method("copy")]
+    return making + [
         Replaced(module.__name__, name, _of_lists)
         for module in (np, np.linalg)
         for name, function in vars(module).items()
         if callable(function)
-        and not isinstance(function, np.ufunc)
         and name not in always
         and TABLE.get(function) is not None
     ]
 
 
 def takes_lists(name: str) -> bool:
-    return any(one.name == name for one in _taking_lists())
+    return name in METHODS or any(one.name == name for one in _taking_lists())
 
 
 class _Replacing:
@@ -218,7 +226,7 @@ class _Replacing:
             if owner is not None:
                 original = getattr(owner, one.name)
                 self._before.append((owner, one.name, original))
-                setattr(owner, one.name, _replacement_of(one, original))
+                _set(owner, one.name, _replacement_of(one, original))
 
     def stop(self) -> None:
         self._traces -= 1
@@ -228,7 +236,14 @@ class _Replacing:
     def put_back(self) -> None:
         self._traces = 0
         while self._before:
-            setattr(*self._before.pop())
+            _set(*self._before.pop())
+
+
+def _set(owner: Any, name: str, value: Any) -> None:
+    if owner is np.ndarray:
+        _native.set_ndarray_method(name, value)
+    else:
+        setattr(owner, name, value)
 
 
 _lock = threading.Lock()
@@ -278,6 +293,8 @@ def _made_for_arrays(original: Any) -> Any:
 
 
 def _replacement(one: Replaced, original: Any) -> Any:
+    if isinstance(original, np.ufunc):
+        return OfLists(original)
     make = one.make or _made_for_arrays(original)
 
     @functools.wraps(original)

@@ -21,6 +21,8 @@ from .masked import Masked, everywhere, is_same_mask, refuse, view_under_mask
 
 #: Known places in an array as small as this are a choice between old and new elements, which fuses with what follows.
 _FEW = 1 << 14
+#: After as many writes to an array the next ones go to memory: everything that reads it would have to make all the choices.
+_MANY_WRITES = 8
 #: As many slices are written one by one.
 _FEW_SLICES = 4
 
@@ -48,7 +50,7 @@ def _write_places(x: Any, items: list[Any], value: Any) -> None:
 
     if any(is_array(item) for item in items):
         set_places(x, items, value)
-    elif x.size <= _FEW:
+    elif x.size <= _FEW and _sharing.count_writes(x) < _MANY_WRITES:
         _sharing.write(x, _at_known_places(x, tuple(items), value), "x[indices] = y")
     elif (axis := _axis_of_few(items)) is not None:
         _write_slices(x, items, axis, value)

@@ -107,6 +107,11 @@ TEST(Plan, DonatedInputsServeOutputs) {
                        {.bytes = 640, .first_step = 1, .last_step = 1, .output = 0}},
                       {{.input = 0, .bytes = 640, .last_step = 0}});
   EXPECT_EQ(plan.placements[1], (Placement{Kind::donated, 0}));
+  // It does not serve what the caller has a place for.
+  plan = checked_plan({{.bytes = 64, .first_step = 0, .last_step = 1},
+                       {.bytes = 640, .first_step = 1, .last_step = 1, .output = 0, .has_own_place = true}},
+                      {{.input = 0, .bytes = 640, .last_step = 0}});
+  EXPECT_EQ(plan.placements[1], (Placement{Kind::output, 0}));
   // One that is read by the same step without permission, or that has another size, does not serve.
   plan =
       checked_plan({{.bytes = 640, .first_step = 1, .last_step = 1, .output = 0}},

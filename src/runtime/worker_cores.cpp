@@ -1,10 +1,10 @@
-#include "runtime/placement.h"
+#include "runtime/worker_cores.h"
 
 namespace tokamak {
 
-Placement::Placement() : known_(sched_getaffinity(0, sizeof(allowed_), &allowed_) == 0) {}
+WorkerCores::WorkerCores() : known_(sched_getaffinity(0, sizeof(allowed_), &allowed_) == 0) {}
 
-void Placement::keep_off(int core, const std::vector<pthread_t>& workers) const {
+void WorkerCores::keep_off(int core, const std::vector<pthread_t>& workers) const {
   if (!known_ || core >= CPU_SETSIZE) return;
   cpu_set_t others = allowed_;
   if (core != kNoCore) CPU_CLR(core, &others);

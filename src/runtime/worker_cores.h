@@ -14,10 +14,10 @@
 
 namespace tokamak {
 
-class Placement {
+class WorkerCores {
  public:
   /// Workers may use the cores that the calling thread may use now.
-  Placement();
+  WorkerCores();
 
   static constexpr int kNoCore = -1;
 
