@@ -29,7 +29,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 VARYING = re.compile(
-    r"\d[\d.e+-]*(?= ms\b)|(?<=\b(?:code|plan) )[\d.e-]+|(?<=passes )[\d.e-]+|(?<=fusion )[\d.e-]+"
+    r"\d[\d.e+-]*(?= ms\b)|(?<=\b(?:code|plan) )[\d.e-]+|(?<=trace )[\d.e-]+|(?<=passes )[\d.e-]+|(?<=fusion )[\d.e-]+"
     r"|(?<=^blocks of )\d+"
 )
 

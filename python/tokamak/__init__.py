@@ -7,6 +7,7 @@
 """
 
 import os as _os
+import typing as _typing
 
 import numpy as _np
 
@@ -38,7 +39,6 @@ from ._errors import (  # noqa: E402
     UserValueError,
     UserZeroDivisionError,
 )
-from ._explanation import Explanation  # noqa: E402
 from ._functions import (  # noqa: E402
     erf,
     erfc,
@@ -78,6 +78,19 @@ from ._runtime import memory_stats, num_threads, set_num_threads, trim_memory  #
 from ._standard import *  # noqa: E402, F403
 
 _logging.start()
+
+if _typing.TYPE_CHECKING:
+    from ._explanation import Explanation
+else:  # hidden from type checkers, to whom every name would exist
+
+    def __getattr__(name):
+        """What few programs need is imported when they do."""
+        if name == "Explanation":
+            from ._explanation import Explanation
+
+            return Explanation
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __version__: str = _native.__version__
 

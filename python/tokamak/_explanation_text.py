@@ -76,8 +76,8 @@ def _notes(e: Explanation) -> list[tuple[str, str]]:
     if e.measured:
         share = percent_text(_overall(e))
         notes.append(("measured", f"{time_text(e.measured.seconds)} a call, {share} of the roofline"))
-    stages = ", ".join(f"{one.stage} {one.milliseconds:.3g} ms" for one in e.times)
-    notes.append(("compiled", f"in {sum(one.milliseconds for one in e.times):.3g} ms: {stages}"))
+    stages = ", ".join(f"{one.stage} {one.milliseconds:.3g}" for one in e.times)
+    notes.append(("compiled", f"in {sum(one.milliseconds for one in e.times):.3g} ms ({stages})"))
     return notes
 
 

@@ -15,7 +15,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
 import numpy as np
 
@@ -23,8 +23,9 @@ from . import _arguments, _forms, _native, _numbers, _reasons, _results, _tracer
 from ._arguments import Call
 from ._array import Array
 from ._errors import UserError, UserTypeError, UserValueError, fail
-from ._explanation import Explanation
-from ._measure import Runner
+
+if TYPE_CHECKING:
+    from ._explanation import Explanation
 
 __all__ = ["CacheInfo", "Jitted", "jit"]
 
@@ -133,6 +134,9 @@ class JitCore:
             )
         else:
             table.hits -= 1
+        from ._explanation import Explanation  # when it is asked for: importing the package shall be quick
+        from ._measure import Runner
+
         return Explanation(found, self.name, Runner(table, call.leaves, self._changes_arguments))
 
     def cache_info(self) -> CacheInfo:

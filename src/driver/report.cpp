@@ -151,9 +151,10 @@ std::vector<PassReport> PassJournal::passes() const {
   auto graph = graphs_.begin();
   for (const PassRecord& record : records_) {
     const auto pass = std::ranges::find(graph_passes(), record.name, &GraphPass::name);
-    reports.push_back({record.name, std::string(pass->summary), pass->at_the_end ? -1 : record.round, record.milliseconds,
-                       static_cast<int64_t>(record.nodes_before), static_cast<int64_t>(record.nodes_after),
-                       record.changed, record.changed ? *graph++ : std::string()});
+    reports.push_back({record.name, std::string(pass->summary), pass->at_the_end ? -1 : record.round,
+                       record.milliseconds, static_cast<int64_t>(record.nodes_before),
+                       static_cast<int64_t>(record.nodes_after), record.changed,
+                       record.changed ? *graph++ : std::string()});
   }
   return reports;
 }

@@ -56,6 +56,23 @@ TEST(Text, EveryOpOccursInRandomGraphs) {
 }
 
 /// Every bit pattern of the 16-bit dtypes, and many of the others, survive printing and parsing.
+TEST(Text, ValuesAreThoseOfTheWholeText) {
+  for (uint32_t seed = 0; seed < 50; ++seed) {
+    const Graph graph = testing::random_graph(seed, {.nodes = 40});
+    const std::string text = print(graph);
+    const std::vector<PrintedValue> values = print_values(graph);
+    const std::vector<std::string> names = value_names(graph);
+    ASSERT_EQ(values.size(), graph.size());
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (graph.nodes()[i].op == Op::parameter || names[i].empty()) continue;
+      ASSERT_EQ(values[i].name, names[i]) << "seed " << seed;
+      ASSERT_NE(text.find("  " + names[i] + " = " + values[i].text + "\n"), std::string::npos)
+          << names[i] << " = " << values[i].text << "\n"
+          << text;
+    }
+  }
+}
+
 TEST(Text, ElementsRoundTripToTheBit) {
   std::mt19937_64 random(1);
   for (DType dtype : kAllDTypes) {

@@ -93,6 +93,8 @@ TEST(Pipeline, RecordsDumpsAndDisables) {
   for (const PassRecord& record : records) EXPECT_NE(record.name, "simplify");
   EXPECT_EQ(records[0].nodes_before, graph.size());
   EXPECT_EQ(records.back().nodes_after, result.size());
+  for (const PassRecord& record : records)
+    EXPECT_EQ(record.changed, record.name == "eliminate-dead" && record.round == 0) << record.name;
 
   options.disabled = {"no-such-pass"};
   EXPECT_THROW(run_pipeline(graph, options), UserError);

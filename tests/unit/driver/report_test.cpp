@@ -1,0 +1,180 @@
+// What an explanation says of a compilation, as data.
+
+#include "driver/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "driver/compile.h"
+#include "ir/text.h"
+#include "runtime/roofline.h"
+#include "runtime/thread_pool.h"
+
+namespace tokamak {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+Explanation explained(const std::string& text, const CompileOptions& options = {}) {
+  const Graph graph = parse_one(text, "f.tok");
+  const std::vector<Layout> layouts(graph.parameters().size());
+  return *compile(graph, layouts, options).explanation;
+}
+
+std::vector<std::string> names_of(const std::vector<OperationReport>& operations) {
+  std::vector<std::string> names;
+  for (const OperationReport& operation : operations) names.push_back(operation.name);
+  return names;
+}
+
+constexpr const char* kSoftmaxAndDead = R"(func @f(%x: f32[64,100], %y: f32[64,100]) {
+  %0 = exp %y
+  %1 = reduce_max %x {axes=[1]}
+  %2 = reshape %1 {shape=[64,1]}
+  %3 = sub %x, %2
+  %4 = exp %3
+  %5 = mul %4, 2.0
+  return %5
+})";
+
+TEST(Report, TellsOperationsApart) {
+  const Explanation e = explained(kSoftmaxAndDead);
+  EXPECT_THAT(names_of(e.traced()), ElementsAre("%x", "%y", "%0", "%1", "%2", "%3", "%4", "2.0", "%5"));
+  EXPECT_TRUE(e.traced()[1].is_dead);
+  EXPECT_TRUE(e.traced()[2].is_dead);
+  EXPECT_EQ(e.traced()[2].line.line, 2U);
+  EXPECT_FALSE(e.traced()[3].is_dead);
+  EXPECT_THAT(names_of(e.operations()), ElementsAre("%x", "%y", "%0", "%1", "%2", "%3", "2.0", "%4"));
+  const OperationReport& reshape = e.operations()[3];
+  EXPECT_EQ(reshape.text, "reshape %0 {shape=[64,1]}");
+  EXPECT_TRUE(reshape.is_view);
+  EXPECT_THAT(reshape.inputs, ElementsAre(2));
+  EXPECT_THAT(reshape.kernels, ElementsAre(0));
+  EXPECT_TRUE(e.operations().back().is_output);
+  EXPECT_THAT(e.operations()[0].kernels, IsEmpty());
+}
+
+TEST(Report, KernelsKnowTheirOperations) {
+  const Explanation e = explained(kSoftmaxAndDead);
+  ASSERT_EQ(e.kernels().size(), 1U);
+  const KernelReport& kernel = e.kernels()[0];
+  EXPECT_THAT(kernel.operations, ElementsAre(2, 3, 4, 5, 6, 7));
+  EXPECT_THAT(kernel.reads, ElementsAre(0));
+  EXPECT_THAT(kernel.writes, ElementsAre(7));
+  EXPECT_EQ(kernel.step, 0);
+  EXPECT_EQ(kernel.dtype, DType::f32);
+  EXPECT_GT(kernel.predicted_ns, 0);
+  EXPECT_GE(kernel.tasks, 1);
+}
+
+TEST(Report, CopiesOfOneOperationInTwoKernels) {
+  const Explanation e = explained(R"(func @f(%x: f32[64,64], %w: f32[64,64]) {
+  %0 = sort %x {axis=0}
+  %1 = add %0, 1.0
+  %2 = sort %1 {axis=0}
+  %3 = add %0, 2.0
+  %4 = add %2, %3
+  return %4
+})");
+  for (const OperationReport& operation : e.operations()) {
+    for (int kernel : operation.kernels) {
+      const auto position = static_cast<int>(&operation - e.operations().data());
+      EXPECT_THAT(e.kernels()[static_cast<size_t>(kernel)].operations, ::testing::Contains(position));
+    }
+  }
+}
+
+TEST(Report, KeepsTheGraphAfterEveryPassThatChangedIt) {
+  const Explanation e = explained(kSoftmaxAndDead);
+  std::vector<std::string> changed;
+  for (const PassReport& pass : e.passes()) {
+    EXPECT_EQ(pass.graph.empty(), !pass.changed) << pass.name;
+    EXPECT_NE(pass.summary, "");
+    if (pass.changed) changed.push_back(pass.name);
+  }
+  EXPECT_THAT(changed, ElementsAre("eliminate-dead"));
+  EXPECT_EQ(e.passes().back().round, -1);
+  EXPECT_EQ(explained("func @f(%x: f32[4]) {\n %0 = exp %x\n return %0\n}").optimized(),
+            explained("func @f(%x: f32[4]) {\n %0 = exp %x\n return %0\n}").graph());
+}
+
+TEST(Report, BuffersAreThoseOfThePlan) {
+  const Explanation e = explained(R"(func @f(%x: f32[64,64]) {
+  %0 = sort %x {axis=0}
+  %1 = neg %0
+  %2 = sort %1 {axis=0}
+  %3 = neg %2
+  %4 = sort %3 {axis=0}
+  return %4
+})");
+  int64_t end = 0;
+  int outputs = 0;
+  for (const BufferReport& buffer : e.memory().buffers) {
+    EXPECT_THAT(e.memory().plan, HasSubstr(buffer.name));
+    if (buffer.place == BufferReport::Place::arena) end = std::max(end, buffer.at + buffer.bytes);
+    if (buffer.place == BufferReport::Place::output) ++outputs;
+  }
+  EXPECT_EQ(end, e.memory().arena_bytes);
+  EXPECT_EQ(outputs, 1);
+  EXPECT_EQ(e.memory().buffers.back().last_kernel, static_cast<int>(e.kernels().size()) - 1);
+}
+
+TEST(Report, DonatedMemoryIsAnArgument) {
+  const Explanation e = explained("func @f(%x: f32[4000]) {\n %0 = exp %x\n return %0\n}", {.donated = {0}});
+  ASSERT_EQ(e.memory().buffers.size(), 1U);
+  EXPECT_EQ(e.memory().buffers[0].place, BufferReport::Place::argument);
+  EXPECT_EQ(e.memory().buffers[0].at, 0);
+}
+
+TEST(Report, SaysWhatIsCopied) {
+  const Explanation product = explained(R"(func @f(%x: f32[512,512], %y: f32[512,512]) {
+  %0 = dot %x, %y {lhs_batch=[], rhs_batch=[], lhs_contract=[1], rhs_contract=[0]}
+  return %0, %0
+})");
+  ASSERT_EQ(product.layouts().size(), 3U);
+  EXPECT_EQ(product.layouts()[0].value, "%x");
+  EXPECT_THAT(product.layouts()[1].decision, HasSubstr("second operand packed"));
+  EXPECT_EQ(product.layouts()[1].bytes_copied, 512 * 512 * 4);
+  EXPECT_EQ(product.layouts()[2].kernel, -1);
+  EXPECT_EQ(product.layouts()[2].decision, "result 1 is a copy of result 0");
+  EXPECT_THAT(explained("func @f(%x: f32[4]) {\n %0 = exp %x\n return %0\n}").layouts(), IsEmpty());
+}
+
+TEST(Report, RefusalsNameTheirOperations) {
+  const Explanation e = explained(R"(func @f(%x: f32[64,256]) {
+  %0 = exp %x
+  %1 = reduce_sum %0 {axes=[0]}
+  %2 = transpose %0 {permutation=[1,0]}
+  %3 = sort %2 {axis=0}
+  %4 = reduce_sum %3 {axes=[0]}
+  %5 = reduce_sum %4 {axes=[0]}
+  %6 = add %1, %5
+  return %6
+})");
+  for (const RefusedFusion& refused : e.refused()) {
+    EXPECT_EQ(e.operations()[static_cast<size_t>(refused.producer_operation)].op, refused.producer);
+    EXPECT_EQ(e.operations()[static_cast<size_t>(refused.consumer_operation)].op, refused.consumer);
+    EXPECT_EQ(refused.line.file, "f.tok");
+  }
+}
+
+TEST(Report, PredictsNothingForKernelsWithoutElements) {
+  const Explanation e = explained("func @f(%x: f32[0,3]) {\n %0 = exp %x\n return %0\n}");
+  for (const KernelReport& kernel : e.kernels()) EXPECT_EQ(kernel.step, -1);
+}
+
+TEST(Roofline, IsMeasuredOnce) {
+  const Roofline first = measure_roofline();
+  const Roofline second = measure_roofline();
+  EXPECT_EQ(first.threads, ThreadPool::instance().num_threads());
+  EXPECT_GT(first.f32_flops, 1e8);
+  EXPECT_EQ(first.f32_flops, second.f32_flops);
+  ASSERT_EQ(first.levels.size(), 3U);
+  for (const Roofline::Level& level : first.levels) EXPECT_GT(level.bytes_per_second, 1e7);
+  EXPECT_LT(first.levels[0].bytes, first.levels[2].bytes);
+}
+
+}  // namespace
+}  // namespace tokamak
