@@ -26,7 +26,6 @@ _native.set_library_folders(
 
 from . import _logging, _standard  # noqa: E402
 from ._array import Array, array, constant  # noqa: E402
-from ._compare import Comparison, compare  # noqa: E402
 from ._errors import (  # noqa: E402
     Error,
     InternalError,
@@ -73,7 +72,7 @@ from ._products import (  # noqa: E402
     vdot,
     window,
 )
-from ._profile import Profile, ProfileEvent, ProfileTotal, load_profile, profile  # noqa: E402
+from ._profile import Profile, ProfileEvent, ProfileTotal, compare, load_profile, profile  # noqa: E402
 from ._runtime import memory_stats, num_threads, set_num_threads, trim_memory  # noqa: E402
 from ._standard import *  # noqa: E402, F403
 
@@ -98,7 +97,6 @@ __all__ = [
     *_standard.__all__,
     "Array",
     "CacheInfo",
-    "Comparison",
     "Error",
     "Explanation",
     "InternalError",

@@ -112,7 +112,9 @@ class Comparison:
         return json.dumps({"displayTimeUnit": "ns", "traceEvents": entries})
 
     def __str__(self) -> str:
-        widest = max((len(_short(k.name)) for run in (self.eager, self.compiled) for k in run.kernels), default=0)
+        widest = max(
+            (len(_short(k.name)) for run in (self.eager, self.compiled) for k in run.kernels), default=0
+        )
         lines = [f"{self.name}: {self._verdict()}"]
         for run in (self.eager, self.compiled):
             lines.append("")
@@ -141,11 +143,8 @@ class Comparison:
         return f"  {_short(kernel.name):{widest}}  {bar:{_COLUMNS}}  {taken:>8}  {moved:>8}"
 
 
-def compare(f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Comparison:
-    """Runs the function one kernel per operation, as it was recorded, and compiled; in turns, and shows the fastest run of each.
-
-    Arguments that the function writes to are copied for every run: the caller's stay as they are.
-    """
+def compare(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Comparison:
+    """What `tk.compare` says."""
     given_one: Any = f
     is_jitted = isinstance(f, _native.JitCallable)
     function = given_one.__wrapped__ if is_jitted else f

@@ -6,17 +6,21 @@ import contextlib
 import json
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from . import _format, _native, _pages, _trace_file
+from . import _native
 from ._errors import UserError, UserValueError, fail
 from ._native import ProfileEvent
 
-__all__ = ["Profile", "ProfileEvent", "ProfileTotal", "load_profile", "profile"]
+# What only pages and comparisons need is imported where they are made: importing tokamak stays quick.
+if TYPE_CHECKING:
+    from ._compare import Comparison
+
+__all__ = ["Profile", "ProfileEvent", "ProfileTotal", "compare", "load_profile", "profile"]
 
 # Pages with more would be slow to open.
 _MOST_ON_A_PAGE = 200_000
@@ -93,6 +97,8 @@ class Profile:
     def save(self, path: str | PathLike[str]) -> None:
         """A name that ends in .html gets a page with the flame graph and the timeline; others JSON, which
         chrome://tracing and ui.perfetto.dev open."""
+        from . import _pages
+
         if Path(path).suffix.lower() in (".html", ".htm"):
             _pages.write(path, self._page(Path(path).stem))
         else:
@@ -131,12 +137,16 @@ class Profile:
         }
 
     def _page(self, title: str) -> str:
+        from . import _pages
+
         data = {"kind": "profile", "title": title, "runs": [{"label": "", **self.to_dict()}]}
         return _pages.page(
             title, data, scripts=["chart.js", "profile.js"], styles=["profile.css"], text=str(self)
         )
 
     def __str__(self) -> str:
+        from . import _format
+
         lines = [f"{'time':>10}  {'calls':>6}  {'traffic':>9}  {'rate':>9}  {'':10}  name"]
         for row in self.totals():
             traffic = row.bytes_read + row.bytes_written
@@ -182,6 +192,8 @@ def profile(path: str | PathLike[str] | None = None) -> Iterator[Profile]:
 def load_profile(path: str | PathLike[str]) -> Profile:
     """A profile that was saved as JSON. Of a file that ends early, as that of a run that was killed does, it has what could be read;
     `problem` then says what is missing, and so does a warning."""
+    from . import _trace_file
+
     try:
         text = Path(path).read_text(encoding="utf-8", errors="replace")
     except OSError as error:
@@ -193,3 +205,13 @@ def load_profile(path: str | PathLike[str]) -> Profile:
     if read.problem is not None:
         warnings.warn(read.problem, stacklevel=2)
     return Profile(read.profile, read.problem)
+
+
+def compare(f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Comparison:
+    """Runs the function one kernel per operation, as it was recorded, and compiled; in turns, and shows the fastest run of each.
+
+    Arguments that the function writes to are copied for every run: the caller's stay as they are.
+    """
+    from . import _compare
+
+    return _compare.compare(f, args, kwargs)

@@ -58,7 +58,9 @@ Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const
       dump->after_pass(pass, after);
     };
   }
-  const Graph optimized = options.optimize ? run_pipeline(graph, pipeline) : graph;
+  if (!options.optimize)
+    pipeline.passes = {"expand-products"};  // kernels of products have a matrix on each side
+  const Graph optimized = run_pipeline(graph, pipeline);
   clock.finish("passes");
 
   // 2. Fusion: which operations share a kernel.

@@ -23,7 +23,8 @@ struct WrittenInput {
 
 struct CompileOptions {
   bool fuse = true;
-  bool optimize = true;  ///< run the graph passes; otherwise also dead operations are computed
+  bool optimize =
+      true;  ///< run the graph passes; otherwise only what products need, and dead operations are computed
   bool fast_math = false;
   std::vector<int> donated;  ///< positions of parameters whose memory may be overwritten
   std::vector<WrittenInput> written;

@@ -94,7 +94,13 @@ def test_gdb(tmp_path):
     if shutil.which("gdb") is None:
         pytest.skip("there is no gdb")
     (tmp_path / "script.py").write_text(SCRIPT)
-    words = ["set breakpoint pending on", "break sin_mul_0", f"run {tmp_path}/script.py", "backtrace 1", "kill"]
+    words = [
+        "set breakpoint pending on",
+        "break sin_mul_0",
+        f"run {tmp_path}/script.py",
+        "backtrace 1",
+        "kill",
+    ]
     done = subprocess.run(
         ["gdb", "-nx", "-batch", *[part for word in words for part in ("-ex", word)], sys.executable],
         env={**os.environ, "TOKAMAK_GDB": "1"},

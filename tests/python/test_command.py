@@ -214,7 +214,9 @@ def test_help(folder):
 
 
 def test_profile_of_a_function(folder, tmp_path):
-    text = command(folder, "profile", "script.py:activation", *ARGS, "--calls", "3", "-o", tmp_path / "t.json")
+    text = command(
+        folder, "profile", "script.py:activation", *ARGS, "--calls", "3", "-o", tmp_path / "t.json"
+    )
     assert "sin_cos_mul_add_mul_max" in text
     assert len(tk.load_profile(tmp_path / "t.json").kernels) == 4
     got = as_json(folder, "profile", "script.py:activation", *ARGS, "--calls", "0")
@@ -274,7 +276,17 @@ def test_bench(folder):
     text = command(folder, "bench", "script.py:writes", "--args", "f32[30]", "--seconds", "0.05")
     assert "the results agree" in text
     done = subprocess.run(
-        [sys.executable, "-m", "tokamak", "bench", "script.py:different", "--args", "f64[3]", "--seconds", "0.05"],
+        [
+            sys.executable,
+            "-m",
+            "tokamak",
+            "bench",
+            "script.py:different",
+            "--args",
+            "f64[3]",
+            "--seconds",
+            "0.05",
+        ],
         cwd=folder,
         capture_output=True,
         text=True,
@@ -319,7 +331,8 @@ def test_completion(folder):
 
 
 @pytest.mark.parametrize(
-    ("line", "wanted"), [("tokamak pro", "profile"), ("tokamak explain --s", "--show"), ("tokamak completion z", "zsh")]
+    ("line", "wanted"),
+    [("tokamak pro", "profile"), ("tokamak explain --s", "--show"), ("tokamak completion z", "zsh")],
 )
 def test_bash_completes(folder, line, wanted):
     script = command(folder, "completion", "bash")

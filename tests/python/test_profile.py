@@ -170,9 +170,7 @@ def test_json(tmp_path, streamed):
     assert loaded.problem is None
     assert loaded.threads == p.threads
     key = [(e.name, e.category, e.thread, e.start_ns, e.end_ns, e.bytes_read, e.flops) for e in p.events]
-    got = [
-        (e.name, e.category, e.thread, e.start_ns, e.end_ns, e.bytes_read, e.flops) for e in loaded.events
-    ]
+    got = [(e.name, e.category, e.thread, e.start_ns, e.end_ns, e.bytes_read, e.flops) for e in loaded.events]
     assert sorted(got) == sorted(key)
     loaded.save(tmp_path / "again.json")
     assert len(tk.load_profile(tmp_path / "again.json").events) == len(p.events)

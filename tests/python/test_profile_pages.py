@@ -53,8 +53,12 @@ def test_six_kernels_above_one(browser, pages):
         assert max(tab.run(tops % "0")) < min(tab.run(tops % "1"))
     # One axis: widths are as the times are.
     _, comparison, _ = pages
-    box = "document.querySelector('#time rect.box[data-category=kernel][data-run=\"%d\"]').width.baseVal.value"
-    times = [run.kernels[0].end_ns - run.kernels[0].start_ns for run in (comparison.eager, comparison.compiled)]
+    box = (
+        "document.querySelector('#time rect.box[data-category=kernel][data-run=\"%d\"]').width.baseVal.value"
+    )
+    times = [
+        run.kernels[0].end_ns - run.kernels[0].start_ns for run in (comparison.eager, comparison.compiled)
+    ]
     assert tab.run(box % 0) / tab.run(box % 1) == pytest.approx(times[0] / times[1], rel=0.05)
 
 
@@ -94,7 +98,9 @@ def test_search_and_zoom(browser, pages):
     assert count(tab, "#timeline rect.box.dim[data-name=sort]") == 0
     width = "document.querySelector('#timeline rect.box[data-name=sort]').width.baseVal.value"
     before = tab.run(width)
-    tab.run("document.querySelector('#timeline input').dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter'}))")
+    tab.run(
+        "document.querySelector('#timeline input').dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter'}))"
+    )
     tab.wait(f"{width} > {2 * before} && {width} > 100")
     assert tab.run("document.querySelector('#details h3').textContent") == "sort"
     tab.run("[...document.querySelectorAll('#timeline button')].find(b => b.textContent === 'All').click()")

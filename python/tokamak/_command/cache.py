@@ -40,7 +40,9 @@ def run(options: argparse.Namespace) -> None:
     print(_NOWHERE)
     for entry in functions:
         programs = plural(entry["programs"], "program")
-        print(f"\n{entry['name']}: {programs}, {plural(entry['hits'], 'call')} served, {entry['misses']} compiled")
+        print(
+            f"\n{entry['name']}: {programs}, {plural(entry['hits'], 'call')} served, {entry['misses']} compiled"
+        )
         for reason in entry["reasons"]:
             print(f"  {reason}")
     if options.script is not None and not functions:

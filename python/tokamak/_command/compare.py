@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from .._compare import Run
-from .._compare import compare as compare_function
+from .._profile import compare as compare_function
 from . import output, target
 from .progress import Progress
 

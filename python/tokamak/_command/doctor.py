@@ -103,7 +103,11 @@ def examine() -> dict[str, Any]:
 
 
 def _is_ours(name: str) -> bool:
-    return name.startswith("TOKAMAK_") or name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    return name.startswith("TOKAMAK_") or name in (
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS",
+    )
 
 
 def _ml_dtypes_version() -> dict[str, str | None]:
@@ -160,30 +164,48 @@ def advice(machine: dict[str, Any]) -> list[str]:
     measured = machine.get("measured", {})
     found = []
     if "avx2" not in cpu["features"] or "fma" not in cpu["features"]:
-        found.append("the processor has no AVX2 with FMA: vectors are 128 bits, and products are several times slower")
+        found.append(
+            "the processor has no AVX2 with FMA: vectors are 128 bits, and products are several times slower"
+        )
     elif cpu["vector_bits"] < 256:
-        found.append(f"TOKAMAK_CPU={cpu['code_for']} leaves the wide vectors of this processor unused; unset it")
+        found.append(
+            f"TOKAMAK_CPU={cpu['code_for']} leaves the wide vectors of this processor unused; unset it"
+        )
     if pages["mode"] == "never":
         found.append(
             "huge pages are off: large arrays cost page faults; as root, echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"
         )
     if cpu["governor"] not in (None, "performance", "schedutil"):
-        found.append(f"the frequency governor is {cpu['governor']}: cores may run slowly; as root, cpupower frequency-set -g performance")
+        found.append(
+            f"the frequency governor is {cpu['governor']}: cores may run slowly; as root, cpupower frequency-set -g performance"
+        )
     if cpu["usable"] < cpu["cores"]:
         found.append(f"affinity or a control group leaves {cpu['usable']} of {cpu['cores']} cores")
     if machine["threads"] < cpu["usable"]:
-        found.append(f"{plural(machine['threads'], 'thread')} are used of {cpu['usable']} cores; see TOKAMAK_NUM_THREADS and OMP_NUM_THREADS")
+        found.append(
+            f"{plural(machine['threads'], 'thread')} are used of {cpu['usable']} cores; see TOKAMAK_NUM_THREADS and OMP_NUM_THREADS"
+        )
     if machine["threads"] > cpu["usable"]:
-        found.append(f"{machine['threads']} threads share {plural(cpu['usable'], 'core')}; lower TOKAMAK_NUM_THREADS")
+        found.append(
+            f"{machine['threads']} threads share {plural(cpu['usable'], 'core')}; lower TOKAMAK_NUM_THREADS"
+        )
     if cpu["load"] > 0.5 * cpu["usable"]:
-        found.append(f"other programs are running (load {cpu['load']:.1f} on {plural(cpu['usable'], 'core')}): times will vary")
+        found.append(
+            f"other programs are running (load {cpu['load']:.1f} on {plural(cpu['usable'], 'core')}): times will vary"
+        )
     if memory["available"] < 1 << 30:
-        found.append(f"only {bytes_text(memory['available'])} of memory are available: large programs may fail")
+        found.append(
+            f"only {bytes_text(memory['available'])} of memory are available: large programs may fail"
+        )
     if machine["threads"] > 1 and measured.get("thread_speedup", 99) < 1 + 0.3 * (machine["threads"] - 1):
         found.append(
             f"{machine['threads']} threads are only {measured['thread_speedup']:.1f} times as fast as one: the cores are shared or busy"
         )
-    for name, meaning in (("TOKAMAK_VERIFY", "compiling is slower"), ("TOKAMAK_DISABLE", "programs are slower"), ("TOKAMAK_DUMP_DIR", "compiling is slower")):
+    for name, meaning in (
+        ("TOKAMAK_VERIFY", "compiling is slower"),
+        ("TOKAMAK_DISABLE", "programs are slower"),
+        ("TOKAMAK_DUMP_DIR", "compiling is slower"),
+    ):
         if machine["settings"].get(name, "0") not in ("", "0"):
             found.append(f"{name} is set: {meaning}")
     return found

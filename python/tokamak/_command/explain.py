@@ -29,7 +29,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     target.add_options(parser, what="script.py:function, module:function or file.tok")
     parser.add_argument("--no-fuse", action="store_true", help="one kernel per operation")
     parser.add_argument(
-        "--show", metavar="WHAT", default="", help=f"a list: {', '.join(_SHOWN)}; of each kernel, but for memory"
+        "--show",
+        metavar="WHAT",
+        default="",
+        help=f"a list: {', '.join(_SHOWN)}; of each kernel, but for memory",
     )
     output.add_json(parser)
     output.add_output(parser, "write the report as a page, report.html")

@@ -37,7 +37,9 @@ class Target(NamedTuple):
         return f"{self.name}({self.given.text})"
 
 
-def add_options(parser: argparse.ArgumentParser, *, what: str = "script.py:function or module:function") -> None:
+def add_options(
+    parser: argparse.ArgumentParser, *, what: str = "script.py:function or module:function"
+) -> None:
     parser.add_argument("target", metavar="TARGET", help=what)
     parser.add_argument(
         "--args", metavar="ARGS", help='what it is called with: "f32[1024,1024], f32[1024], axis=0"'
@@ -50,7 +52,9 @@ def add_options(parser: argparse.ArgumentParser, *, what: str = "script.py:funct
 def find(options: argparse.Namespace) -> Target:
     place, colon, name = str(options.target).rpartition(":")
     if not colon or not place or not name:
-        raise usage_error(f"'{options.target}' names no function; write script.py:function or module:function")
+        raise usage_error(
+            f"'{options.target}' names no function; write script.py:function or module:function"
+        )
     given = arguments.parse(options.args or "", options.seed)
     found: Any = _load(place)
     for part in name.split("."):
