@@ -10,9 +10,7 @@ import numpy as np
 from .._native import is_tracing
 from .._ops import _holds_array
 from . import creating
-
-#: Those of a ufunc's methods that take arrays
-METHODS = ("reduce", "accumulate", "reduceat", "outer", "at")
+from .while_tracing import UFUNC_METHODS
 
 
 class OfLists:
@@ -31,7 +29,7 @@ class OfLists:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self.replaces, name)
-        return _taking_lists(found) if name in METHODS else found
+        return _taking_lists(found) if name in UFUNC_METHODS else found
 
     def __eq__(self, other: object) -> bool:
         return self.replaces is getattr(other, "replaces", other)

@@ -29,7 +29,6 @@ from .._errors import unsupported
 from .._ops import _holds_array, as_array, is_array
 from .._registry import TABLE
 from . import dispatch, objects, outs
-from .of_lists import METHODS, OfLists
 
 
 def _of_our_dtype(place: int) -> Callable[..., bool]:
@@ -205,8 +204,12 @@ def _taking_lists() -> list[Replaced]:
     ]
 
 
+#: Those methods of a ufunc that take arrays
+UFUNC_METHODS = ("reduce", "accumulate", "reduceat", "outer", "at")
+
+
 def takes_lists(name: str) -> bool:
-    return name in METHODS or any(one.name == name for one in _taking_lists())
+    return name in UFUNC_METHODS or any(one.name == name for one in _taking_lists())
 
 
 class _Replacing:
@@ -294,6 +297,8 @@ def _made_for_arrays(original: Any) -> Any:
 
 def _replacement(one: Replaced, original: Any) -> Any:
     if isinstance(original, np.ufunc):
+        from .of_lists import OfLists  # few functions need it
+
         return OfLists(original)
     make = one.make or _made_for_arrays(original)
 
