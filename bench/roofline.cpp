@@ -18,19 +18,24 @@ static Floats fma(Floats a, Floats b, Floats c) { return _mm256_fmadd_ps(a, b, c
 #endif
 
 constexpr int64_t kLanes = sizeof(Floats) / sizeof(float);
-constexpr int64_t kStep = 8 * kLanes;
 
 /// Keeps the compiler from leaving out what leads to the value, and from knowing it: equal sums would become one.
 static void keep(Floats& value) { asm volatile("" : "+v"(value)); }
 
 extern "C" {
 
-/// Reads `count` floats, a multiple of 128, at a 64-byte boundary.
+/// Reads `count` floats, a multiple of 128, at a 64-byte boundary: at four places at once, which is faster
+/// than from end to end, since the processor fetches ahead of each, but not beyond a page.
 void read_only(const float* a, int64_t count) {
-  Floats sums[8] = {};
-  for (int64_t i = 0; i < count; i += kStep) {
-#pragma GCC unroll 8
-    for (int j = 0; j < 8; ++j) sums[j] += load(a + i + j * kLanes);
+  constexpr int kPlaces = 4;
+  Floats sums[2 * kPlaces] = {};
+  const int64_t part = count / kPlaces;
+  for (int64_t i = 0; i < part; i += 2 * kLanes) {
+#pragma GCC unroll 4
+    for (int j = 0; j < kPlaces; ++j) {
+      sums[2 * j] += load(a + j * part + i);
+      sums[2 * j + 1] += load(a + j * part + i + kLanes);
+    }
   }
   for (Floats& sum : sums) keep(sum);
 }

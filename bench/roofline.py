@@ -1,9 +1,10 @@
 """The limits of the machine, measured between the workloads of the same run: bandwidth and arithmetic.
 
 A call cannot take less time than its bytes at the bandwidth of memory, nor than its arithmetic at the rate of
-fused multiply-adds in registers. What it only reads is held against a loop that only reads; what it writes
-too, against the better of a copy and an addition of arrays, both with non-temporal stores, which spare the
-reading of what is overwritten. Work on data that stays in the cache is held against arithmetic alone.
+fused multiply-adds in registers. What it only reads is held against a loop that only reads, at several places
+at once; what it writes too, against the better of a copy and an addition of arrays, both with non-temporal
+stores, which spare the reading of what is overwritten. Work on data that stays in the cache is held against
+arithmetic alone.
 """
 
 from __future__ import annotations
