@@ -86,8 +86,7 @@ def _copy(leaf: Any) -> Any:
 
 def measure(kernels: list[_native.KernelReport], runner: Runner, seconds: float) -> Measured:
     """Runs the program for about that long, three times at least."""
-    steps = sorted((kernel.step, kernel.name, i) for i, kernel in enumerate(kernels) if kernel.step >= 0)
-    names = [name for _, name, _ in steps]
+    names = {kernel.step: kernel.name for kernel in kernels if kernel.step >= 0}
     runner.prepare()()  # memory is there then, and caches are as they will be
     best: dict[int, int] = {}
     whole = float("inf")
@@ -98,19 +97,19 @@ def measure(kernels: list[_native.KernelReport], runner: Runner, seconds: float)
         start = time.perf_counter()
         run()
         whole = min(whole, time.perf_counter() - start)
-        for (_, _, i), taken in zip(steps, _times_of(runner.prepare(), names), strict=False):
-            best[i] = min(best.get(i, taken), taken)
+        for step, taken in _times_of(runner.prepare(), names).items():
+            best[step] = min(best.get(step, taken), taken)
         runs += 1
     roofline = _native.measure_roofline()
     times = [
-        KernelTime(best[i] / 1e9, *bound_of(kernel, roofline)) if i in best else None
-        for i, kernel in enumerate(kernels)
+        KernelTime(best[kernel.step] / 1e9, *bound_of(kernel, roofline)) if kernel.step in best else None
+        for kernel in kernels
     ]
     return Measured(runs, whole, times, roofline)
 
 
-def _times_of(run: Callable[[], Any], names: list[str]) -> list[int]:
-    """Nanoseconds by kernel, in one call; none if what else goes on in the process cannot be told apart."""
+def _times_of(run: Callable[[], Any], names: dict[int, str]) -> dict[int, int]:
+    """Nanoseconds by step of the program, in one call; none if what else goes on in the process cannot be told apart."""
     session = _native.ProfileSession()
     try:
         run()
@@ -118,12 +117,13 @@ def _times_of(run: Callable[[], Any], names: list[str]) -> list[int]:
         recorded = session.finish()
     by_thread: dict[int, list[Any]] = {}
     for event in recorded.events:
-        if event.category == "kernel":
+        if event.category in ("kernel", "library"):
             by_thread.setdefault(event.thread, []).append(event)
     for events in by_thread.values():
-        if [event.name for event in events] == names:
-            return [event.end_ns - event.start_ns for event in events]
-    return []
+        # Steps that only check arguments have events, too.
+        if all(step < len(events) and events[step].name == name for step, name in names.items()):
+            return {step: events[step].end_ns - events[step].start_ns for step in names}
+    return {}
 
 
 def bound_of(kernel: _native.KernelReport, roofline: _native.Roofline) -> tuple[float, str]:

@@ -142,8 +142,7 @@ struct WinogradPicture {
 /// One row of C, and what it is made of: four numbers of every tile, one for each place of it in C.
 struct WinogradResult {
   const void* sums;
-  int64_t pitch;  ///< elements from those for one place to those for the next
-  int64_t tile_rows;
+  int64_t pitch;   ///< elements from those for one place to those for the next
   int64_t tiles;   ///< of a row
   int64_t height;  ///< rows and columns of the result
   int64_t width;

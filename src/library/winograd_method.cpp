@@ -239,7 +239,6 @@ class WinogradMethod final : public ProductMethod {
     for (int64_t row = 0; row < call.rows; ++row) {
       kernels_.winograd->result({.sums = call.memory + call.room.sums + row * all * kernels_.element_bytes,
                                  .pitch = call.rows * all,
-                                 .tile_rows = call.tile_rows(),
                                  .tiles = tiles_,
                                  .height = call.height,
                                  .width = width_,

@@ -231,6 +231,14 @@ def test_code_of_all_stages():
 # ---- Measuring
 
 
+def test_steps_that_check_are_not_taken_for_kernels():
+    def put(a, i, v):
+        a[i] = v
+
+    e = tk.jit(put).explain(np.zeros(100_000), np.arange(5), np.ones(5))
+    assert all(one.seconds > 0 for one in e.measure(0.01).measured.kernels)
+
+
 def test_measured_times_and_shares(explained):
     measured = explained.measured
     assert measured.runs >= 3
