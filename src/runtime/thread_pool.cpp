@@ -36,6 +36,8 @@ constexpr int64_t kSpinFirst = 30'000, kSpinLeast = 30'000, kSpinMost = 200'000;
 constexpr int64_t kCallerSpin =
     200'000;  // ns before a caller sleeps: a chunk may take that long, and so may waking up
 
+constexpr int64_t kLongRun = 1'000'000;  // ns in which the system may have moved threads to other cores
+
 constexpr int kUnknown = -2;  // neither a core nor WorkerCores::kNoCore
 
 thread_local bool this_thread_inside_run = false;
@@ -262,6 +264,12 @@ void ThreadPool::keep_workers_off_this_core() {
   state_->kept_off.store(core, std::memory_order_relaxed);
 }
 
+/// Where a worker was woken matters no longer, and the core it was to leave free may be idle by now.
+void ThreadPool::leave_cores_to_the_system() {
+  state_->worker_cores.allow_all();
+  state_->kept_off.store(kUnknown, std::memory_order_relaxed);
+}
+
 void ThreadPool::wake_workers(int64_t wanted) {
   const int64_t asleep = state_->sleepers.load();
   const int count = static_cast<int>(std::min<int64_t>({wanted, asleep, kWakeAtOnce}));
@@ -342,8 +350,14 @@ bool ThreadPool::work_somewhere(int thread) {
     std::optional<ProfileScope> scope;
     if (!run.name.empty()) scope.emplace(ProfileCategory::worker, run.name);
     std::optional<int64_t> chunk = joined->chunk;
+    const int64_t start = now_ns();
+    bool is_long = false;
     while (chunk) {
       run.do_chunk(*chunk, joined->worker);
+      if (!is_long && now_ns() - start > kLongRun) {
+        is_long = true;
+        leave_cores_to_the_system();
+      }
       const bool stopping = state_->stopping.load(std::memory_order_relaxed);
       chunk = stopping ? std::nullopt : run.next_chunk();
       if (!chunk) scope.reset();  // while the caller, who has the name, still waits

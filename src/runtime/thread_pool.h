@@ -70,6 +70,7 @@ class ThreadPool {
   void run_chunks(int64_t tasks, int64_t grain, Body body, int most_workers);
   Run* take_run_slot();
   void keep_workers_off_this_core();
+  void leave_cores_to_the_system();
   void wake_workers(int64_t wanted);
   void start_workers(int threads);
   void worker_main(int thread);

@@ -13,4 +13,8 @@ void WorkerCores::keep_off(int core, const std::vector<pthread_t>& workers) cons
   for (pthread_t worker : workers) pthread_setaffinity_np(worker, sizeof(others), &others);
 }
 
+void WorkerCores::allow_all() const {
+  if (known_) pthread_setaffinity_np(pthread_self(), sizeof(allowed_), &allowed_);
+}
+
 }  // namespace tokamak

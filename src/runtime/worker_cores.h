@@ -27,6 +27,9 @@ class WorkerCores {
   /// Lets the workers use all cores but this one, or all there are if that would leave none.
   void keep_off(int core, const std::vector<pthread_t>& workers) const;
 
+  /// Lets the calling thread, a worker, use all cores again.
+  void allow_all() const;
+
  private:
   cpu_set_t allowed_;
   bool known_;  ///< false on machines with more cores than a cpu_set_t has

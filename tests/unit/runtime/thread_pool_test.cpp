@@ -202,6 +202,26 @@ TEST_F(ThreadPoolTest, WorkersLeaveTheCallerItsCore) {
   ASSERT_EQ(sched_setaffinity(0, sizeof(own), &own), 0);
 }
 
+TEST_F(ThreadPoolTest, LongRunsMayUseAllCores) {
+  cpu_set_t own;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(own), &own), 0);
+  if (CPU_COUNT(&own) < 2) GTEST_SKIP() << "there is one core";
+  pool.set_num_threads(2);
+  std::atomic<int> inside = 0;
+  std::atomic<bool> is_free = false;
+  pool.run(100, 1, [&](int64_t, int64_t, int worker) {
+    ++inside;
+    while (inside < 2) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    cpu_set_t allowed;
+    sched_getaffinity(0, sizeof(allowed), &allowed);
+    if (worker == 1 && CPU_EQUAL(&own, &allowed)) is_free = true;
+  });
+  EXPECT_TRUE(is_free);
+  const Seen next = run_with_a_worker(pool);
+  EXPECT_EQ(CPU_COUNT(&next.allowed_to_worker), CPU_COUNT(&own) - 1);
+}
+
 TEST_F(ThreadPoolTest, MoreThreadsThanCoresUseAllCores) {
   pool.set_num_threads(2);
   run_with_a_worker(pool);
