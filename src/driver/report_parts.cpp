@@ -19,25 +19,6 @@ std::vector<bool> needed_nodes(const Graph& graph) {
   return needed;
 }
 
-std::string strides_text(const Layout& layout) {
-  std::string text;
-  for (Layout::Axis axis : layout.axes) {
-    text += text.empty() ? "(" : ", ";
-    switch (axis) {
-      case Layout::Axis::zero:
-        text += "0";
-        break;
-      case Layout::Axis::unit:
-        text += "1";
-        break;
-      case Layout::Axis::other:
-        text += "any";
-        break;
-    }
-  }
-  return text + ")";
-}
-
 /// Collects them for the whole program, then kernel by kernel.
 class LayoutReports {
  public:

@@ -32,4 +32,23 @@ Layout Layout::of(const TensorType& type, const int64_t* strides) {
   return layout;
 }
 
+std::string strides_text(const Layout& layout) {
+  std::string text;
+  for (Layout::Axis axis : layout.axes) {
+    text += text.empty() ? "(" : ", ";
+    switch (axis) {
+      case Layout::Axis::zero:
+        text += "0";
+        break;
+      case Layout::Axis::unit:
+        text += "1";
+        break;
+      case Layout::Axis::other:
+        text += "any";
+        break;
+    }
+  }
+  return text + ")";
+}
+
 }  // namespace tokamak

@@ -1,14 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "tokamak/types.h"
 
 namespace tokamak {
 
-/// How an argument lies in memory, as far as generated code depends on it. Two arguments of the same type and layout
-/// can use the same program; strides marked `other` are read at run time.
+/// How an argument lies in memory, as far as generated code depends on it. Two arguments of the same type and
+/// layout can use the same program; strides marked `other` are read at run time.
 struct Layout {
   enum class Axis : uint8_t { zero, unit, other };  ///< stride 0, one element, anything else (negative too)
 
@@ -22,5 +23,8 @@ struct Layout {
 
 /// Byte strides of a dense row-major array.
 std::vector<int64_t> dense_strides(const TensorType& type);
+
+/// What is known of the strides, in elements: "(any, 1)".
+std::string strides_text(const Layout& layout);
 
 }  // namespace tokamak

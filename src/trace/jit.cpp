@@ -13,23 +13,7 @@ namespace tokamak {
 namespace {
 
 std::string describe(const TensorType& type, const Layout& layout) {
-  if (layout.dense) return to_string(type);
-  std::string text = to_string(type) + " with strides (";
-  for (size_t i = 0; i < layout.axes.size(); ++i) {
-    if (i > 0) text += ", ";
-    switch (layout.axes[i]) {
-      case Layout::Axis::zero:
-        text += "0";
-        break;
-      case Layout::Axis::unit:
-        text += "1";
-        break;
-      case Layout::Axis::other:
-        text += "any";
-        break;
-    }
-  }
-  return text + ")";
+  return layout.dense ? to_string(type) : to_string(type) + " with strides " + strides_text(layout);
 }
 
 /// The first difference that keeps a program compiled before from being used again.
