@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from turns import rest
+from turns import TURN, rest
 
 SOURCE = Path(__file__).with_name("roofline.cpp")
 FLOATS = 32 << 20  # of an array: 128 MB, beyond any cache
@@ -99,6 +99,8 @@ class Roofline:
             seconds = self.together(function, lambda i, arrays=arrays, part=part: self.part(arrays, i, part))
             self.keep(name, len(arrays) * size / FLOATS * part * self.threads / seconds)
         rounds = 1_000_000
+        seconds = self.together(self.library.multiply_add, lambda i: [ctypes.c_int64(rounds)])
+        rounds = int(rounds * TURN / seconds)  # as long as a turn: waking threads is not to count
         seconds = self.together(self.library.multiply_add, lambda i: [ctypes.c_int64(rounds)])
         self.keep("flops", self.threads * self.library.multiply_add(1) * rounds / seconds)
 

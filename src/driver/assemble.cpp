@@ -245,7 +245,8 @@ class Assembly {
     to.kernel = from.loops;
     to.tasks_per_row = from.tasks_per_row;
     to.columns_per_task = from.columns_per_task;
-    if (from.code == nullptr) {
+    if (from.only_stores) {
+      to.stored = *from.only_stores;
       to.result = written_place(kernel.outputs[0], plan);
       return to;
     }

@@ -88,12 +88,13 @@ class Compilation {
       add_feeder(*stages[i], layouts_[i], *stages[i + 1], i + 2 == stages.size() ? &stage : nullptr);
     choose_blocks(stage);
     const Epilogue epilogue = epilogue_of(kernel_);
-    if (!epilogue.nothing_to_do) add_code(stage, epilogue, layouts_.back(), true);
+    stage.only_stores = epilogue.only_stores;
+    if (!stage.only_stores) add_code(stage, epilogue, layouts_.back(), true);
     align_columns(stage);
     result_.stages.push_back(std::move(stage));
     for (CompiledStage& one : result_.stages)
       decide_packing(one, &one == &result_.stages.back() ? result_.block_columns : one.columns);
-    if (epilogue.nothing_to_do) choose_parts(result_.stages.back());
+    if (epilogue.only_stores) choose_parts(result_.stages.back());
     for (const CompiledStage& one : result_.stages) describe(one);
     estimate();
     return std::move(result_);
@@ -414,6 +415,7 @@ class Compilation {
     if (&stage == &result_.stages.back()) {
       text += "blocks of " + std::to_string(std::min(result_.block_rows, shape_.rows)) + " rows by " +
               std::to_string(result_.block_columns) + " columns\n";
+      if (stage.only_stores && kernel_.permuted[0]) text += "sums stored where the transpose has them\n";
       if (result_.part_depth != 0) text += "k in parts of " + std::to_string(result_.part_depth) + "\n";
       if (result_.mirrored_rows != 0) text += "one half computed, the other mirrored\n";
     }

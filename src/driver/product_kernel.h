@@ -3,6 +3,7 @@
 // Kernels with a product, compiled: which method multiplies, in which blocks, and the code for the rest.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,7 +38,8 @@ struct CompiledStage {
   int64_t depth = 0;
   DType sums = DType::f32;
 
-  std::shared_ptr<const NativeKernel> code;  ///< null when there is nothing to do
+  std::optional<StoredSums> only_stores;     ///< the sums are the result
+  std::shared_ptr<const NativeKernel> code;  ///< null then
   std::shared_ptr<const LoopKernel> loops;
   std::vector<size_t> inputs;  ///< which inputs of the kernel the code reads, after the product
   int64_t tasks_per_row = 1;

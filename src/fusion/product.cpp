@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "ir/layout.h"
 #include "ops/contract.h"
 #include "ops/index_map.h"
 
@@ -69,6 +70,55 @@ std::vector<bool> needed_after_product(const FusedKernel& kernel) {
   return needed;
 }
 
+namespace {
+
+/// The stride that axes [first, end) have as one, if neighbours along it are equally far apart. `unit` is
+/// what it is when none of them moves.
+std::optional<int64_t> merged_stride(const Shape& shape, const std::vector<int64_t>& strides, size_t first,
+                                     size_t end, int64_t unit) {
+  std::optional<int64_t> innermost;
+  int64_t next = 0;  // what the stride of the axis before has to be
+  for (size_t axis = end; axis-- > first;) {
+    if (shape[axis] == 1) continue;
+    if (innermost && strides[axis] != next) return std::nullopt;
+    if (!innermost) innermost = strides[axis];
+    next = strides[axis] * shape[axis];
+  }
+  return innermost.value_or(unit);
+}
+
+/// How the sums are stored if they are the only output, transposed or not. Rows have to be equally far apart,
+/// and the columns of each neighbours.
+std::optional<StoredSums> stored_sums(const FusedKernel& kernel) {
+  const Graph& body = kernel.body;
+  const Node& dot = body[*kernel.product];
+  const auto element = static_cast<int64_t>(size_of(dot.type.dtype));
+  if (body.outputs().size() != 1 || product_dtype(dot.type.dtype) != dot.type.dtype) return std::nullopt;
+  const Node& output = body[body.outputs()[0]];
+  std::vector<int64_t> strides = dense_strides(output.type);
+  if (body.outputs()[0] != *kernel.product) {
+    if (output.op != Op::transpose || output.inputs[0] != *kernel.product) return std::nullopt;
+    const Ints permutation = output.attributes.ints(Attr::permutation);
+    const std::vector<int64_t> of_output = strides;
+    for (size_t i = 0; i < permutation.size(); ++i)
+      strides[static_cast<size_t>(permutation[i])] = of_output[i];
+  }
+  const Shape& shape = dot.type.shape;
+  const DotAxes axes =
+      dot_axes(dot.attributes, static_cast<int64_t>(body.type_of(dot.inputs[0]).shape.size()),
+               static_cast<int64_t>(body.type_of(dot.inputs[1]).shape.size()));
+  const size_t rows = axes.lhs_batch.size();
+  const size_t columns = rows + axes.lhs_free.size();
+  const auto row_stride = merged_stride(shape, strides, rows, columns, 0);
+  const auto column_stride = merged_stride(shape, strides, columns, shape.size(), element);
+  if (!row_stride || column_stride != element) return std::nullopt;
+  StoredSums stored{.batch = {}, .row_stride = *row_stride};
+  for (size_t axis = 0; axis < rows; ++axis) stored.batch.push_back({shape[axis], strides[axis]});
+  return stored;
+}
+
+}  // namespace
+
 Epilogue epilogue_of(const FusedKernel& kernel) {
   const Graph& body = kernel.body;
   const Node& dot = body[*kernel.product];
@@ -80,7 +130,7 @@ Epilogue epilogue_of(const FusedKernel& kernel) {
   made.permuted = kernel.permuted;
   made.columns = kernel.columns;
   const DType summed = product_dtype(dot.type.dtype);
-  epilogue.nothing_to_do = body.outputs() == std::vector<Value>{*kernel.product} && summed == dot.type.dtype;
+  epilogue.only_stores = stored_sums(kernel);
 
   const std::vector<bool> needed = needed_after_product(kernel);
   std::unordered_map<uint32_t, Value> mapping;

@@ -70,12 +70,22 @@ ProductShape product_shape(const Graph& graph, Value dot);
 /// By value of the body: whether the outputs need it other than through the product.
 std::vector<bool> needed_after_product(const FusedKernel& kernel);
 
+/// How the sums of a product are stored that are all a kernel makes: bytes from one to the next.
+struct StoredSums {
+  struct Axis {
+    int64_t extent;
+    int64_t stride;
+  };
+  std::vector<Axis> batch;
+  int64_t row_stride;  ///< from a row to the next; the columns of a row are neighbours
+};
+
 /// What a kernel does with its product: the same outputs, made from a first parameter that is the product,
 /// and from the inputs that it still needs.
 struct Epilogue {
   FusedKernel kernel;  ///< the first parameter is the product: [batch, rows, columns] of product_dtype
-  std::vector<size_t> positions;  ///< which inputs of the whole kernel the other parameters are
-  bool nothing_to_do = false;     ///< the product is the only output as it is
+  std::vector<size_t> positions;          ///< which inputs of the whole kernel the other parameters are
+  std::optional<StoredSums> only_stores;  ///< the sums, each where it belongs: there is nothing to compute
 };
 Epilogue epilogue_of(const FusedKernel& kernel);
 

@@ -276,7 +276,7 @@ class BlockRun {
     /// What these rows have left of their own square, where a transpose of it belongs.
     void mirror(const Part& part) const {
       const int64_t bytes = run_.step_.stages[0].element_bytes;
-      const int64_t row_bytes = run_.columns() * bytes;
+      const int64_t row_bytes = run_.step_.stages[0].stored.row_stride;
       auto* result = static_cast<char*>(run_.memory_.find(run_.step_.stages[0].result));
       const int64_t end = std::min(part.column_end, part.row);
       transpose_tile(bytes, current_cpu())(result + part.column * row_bytes + part.row * bytes, row_bytes,
@@ -303,9 +303,10 @@ class BlockRun {
       if (run_.is_masked(i)) sums += part.column * stage.element_bytes;  // each column in its place
       int64_t row_bytes = at.sums_row_bytes;
       if (stage.code == nullptr) {
-        row_bytes = stage.columns * stage.element_bytes;
+        row_bytes = stage.stored.row_stride;
         sums = static_cast<std::byte*>(run_.memory_.find(stage.result)) +
-               (part.element * run_.step_.rows + part.row) * row_bytes + part.column * stage.element_bytes;
+               offset_of(part.element, stage.stored.batch) + part.row * row_bytes +
+               part.column * stage.element_bytes;
       }
       if (stage.method->reads_in_place()) {
         stage.method->multiply_in_place(operand_of(i, true, part.element), operand_of(i, false, part.element),
@@ -388,7 +389,7 @@ class BlockRun {
       if (running.about->place.kind != Place::Kind::block) {
         const RunningOperand& original = is_lhs ? run_.stages_[i].lhs : run_.stages_[i].rhs;
         running.operand.data =
-            static_cast<const std::byte*>(original.operand.data) + running.offset_of(element);
+            static_cast<const std::byte*>(original.operand.data) + offset_of(element, running.batch);
       }
       return running.operand;
     }

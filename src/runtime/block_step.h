@@ -55,7 +55,8 @@ struct BlockStage {
   int64_t tasks_per_row = 1;
   int64_t columns_per_task = 1;  ///< the last task of a row may have fewer
 
-  Place result;                  ///< of the sums when there is no kernel
+  Place result;                  ///< of the sums when there is no kernel,
+  StoredSums stored;             ///< and how they lie there
   int64_t result_row_bytes = 0;  ///< a block given to the next stage: the bytes of its rows
   DType result_dtype = DType::f32;
   bool over_sums = false;  ///< ... where the sums are, if their rows are as long

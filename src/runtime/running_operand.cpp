@@ -37,15 +37,6 @@ RunningOperand::RunningOperand(const BlockOperand& of, const void* array, const 
     operand.bounds.push_back({bound.offset, bound.coefficients, bound.extent});
 }
 
-int64_t RunningOperand::offset_of(int64_t element) const {
-  int64_t offset = 0;
-  for (size_t i = batch.size(); i-- > 0;) {
-    offset += element % batch[i].extent * batch[i].stride;
-    element /= batch[i].extent;
-  }
-  return offset;
-}
-
 void RunningOperand::take_part(int64_t first, int64_t count) {
   ProductAxis& axis = operand.contracted[0];
   std::vector<int64_t> coefficients(operand.lines.size(), 0);
@@ -106,7 +97,7 @@ void PackingAhead::pack_panels(const One& one, int64_t begin, int64_t end) {
     const int64_t first = begin % count;
     const int64_t last = std::min(count, first + (end - begin));
     operand.data = static_cast<const std::byte*>(one.running.operand.data) +
-                   (about.copies == 1 ? 0 : one.running.offset_of(copy));
+                   (about.copies == 1 ? 0 : offset_of(copy, one.running.batch));
     std::byte* packed = one.running.packed + begin * one.panels.bytes;
     pack(one.method, one.is_lhs, operand, first, last, packed);
     if (one.largest != nullptr) note_largest(one, packed, last - first);

@@ -12,6 +12,17 @@
 
 namespace tokamak {
 
+/// Bytes from the first element of a batch to another: its axes are in row-major order.
+template <class Axis>
+int64_t offset_of(int64_t element, const std::vector<Axis>& batch) {
+  int64_t offset = 0;
+  for (size_t i = batch.size(); i-- > 0;) {
+    offset += element % batch[i].extent * batch[i].stride;
+    element /= batch[i].extent;
+  }
+  return offset;
+}
+
 /// An operand at one run: strides and addresses are known.
 struct RunningOperand {
   ProductOperand operand;  ///< of the first element of the batch
@@ -22,8 +33,6 @@ struct RunningOperand {
   RunningOperand() = default;
   RunningOperand(const BlockOperand& about, const void* array, const int64_t* strides);
 
-  /// Bytes from the first element of the batch to another.
-  int64_t offset_of(int64_t element) const;
   /// Takes `count` steps of k from `first` on; there are zeros past the last. One axis is contracted.
   void take_part(int64_t first, int64_t count);
 };

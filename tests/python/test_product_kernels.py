@@ -260,3 +260,33 @@ def test_constant_weights_are_kept_once():
     assert "constant f32[1,6]" in f.explain(r(1000, 6)).graph
     y = r(1000, 6)
     np.testing.assert_array_equal(f(y), y * row)
+
+
+# Results whose transpose leaves the columns of the product where they are, or does not.
+TRANSPOSED = {
+    "bhd,dhe->bhe": True,
+    "abhd,dhe->abhe": True,
+    "habd,hde->bhae": False,  # rows are not equally far apart
+    "abcd,abde->bace": True,
+    "hbd,hde->beh": False,
+    "hbd,hdef->bhef": True,
+    "hbd,hdef->bhfe": False,
+    "gbd,gdh->bgh": True,
+}
+
+
+@pytest.mark.parametrize("subscripts", TRANSPOSED)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
+def test_sums_are_stored_where_a_transpose_has_them(subscripts, dtype):
+    sizes = {"a": 3, "b": 13, "c": 11, "g": 1, "h": 5, "d": 70, "e": 18, "f": 4}
+    first, second = subscripts.split("->")[0].split(",")
+    a, b = (
+        (4 * r(*(sizes[name] for name in names))).astype(dtype) for names in (first, second)
+    )
+    f = tk.jit(lambda a, b: np.einsum(subscripts, a, b))
+    want = np.einsum(subscripts, a, b)
+    np.testing.assert_allclose(f(a, b), want, rtol=1e-3, atol=1e-3)
+    explanation = f.explain(a, b)
+    assert len(explanation.kernels) == 1
+    directly = "kernel @" not in explanation.kernels[0].loops  # no loops after the product
+    assert directly == TRANSPOSED[subscripts], explanation.kernels[0].loops
