@@ -37,9 +37,11 @@ _MOST_ATTEMPTS = 8
 
 
 class CacheInfo(NamedTuple):
-    hits: int
-    misses: int
-    programs: int
+    """How the programs of a jitted function are doing."""
+
+    hits: int  # calls that found a program
+    misses: int  # programs that were compiled
+    programs: int  # those that are kept
     reasons: tuple[str, ...] = ()  # why each program was compiled, the last 256
 
 
@@ -326,7 +328,10 @@ def _positions(name: str, given: Any) -> tuple[int, ...]:
 
 
 class Jitted(Protocol[P, R]):
-    """What `jit` returns: the function, compiled. In fact a `_native.JitCallable` over a `JitCore`."""
+    """What `jit` returns: the function, compiled. It is called as the function is, and is a method where that would be; the function
+    itself is `__wrapped__`."""
+
+    # In fact a `_native.JitCallable` over a `JitCore`, whose docstrings its methods have.
 
     __wrapped__: Callable[P, R]
 
