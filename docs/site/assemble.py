@@ -87,7 +87,9 @@ class Assembly:
     def source_page(self, path: Path) -> str:
         title = f"---\norphan: true\nno-search: true\n---\n# {path.relative_to(self.root)}\n\n"
         if path.is_dir():
-            return title + "".join(f"- {self.listed(child, self.place_of(path))}\n" for child in children(path))
+            return title + "".join(
+                f"- {self.listed(child, self.place_of(path))}\n" for child in children(path)
+            )
         text = path.read_text().rstrip()
         fence = "`" * (2 + max([2, *map(len, re.findall("`+", text))]))
         return f"{title}{fence}{LANGUAGES.get(path.suffix, 'text')}\n{text}\n{fence}\n"

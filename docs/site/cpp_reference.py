@@ -171,17 +171,12 @@ def comment_text(comment: str) -> str:
 
 
 def rendered(declarations: list[Declaration], depth: int = 0) -> str:
-    """As directives of Sphinx, those of members inside. Functions of which nothing is said stand together."""
-    text = ""
+    """As directives of Sphinx, those of members inside."""
     fence = "`" * (6 - depth)
-    is_bare = [one.kind == "function" and not one.text for one in declarations]
-    for i, one in enumerate(declarations):
-        first = not (is_bare[i] and i > 0 and is_bare[i - 1])
-        last = not (is_bare[i] and i + 1 < len(declarations) and is_bare[i + 1])
-        text += f"\n{fence}{{cpp:{one.kind}}} {one.signature}\n" if first else f"{one.signature}\n"
-        if last:
-            text += f"\n{prose(one.text)}\n{rendered(one.members, depth + 1)}{fence}\n"
-    return text
+    return "".join(
+        f"\n{fence}{{cpp:{one.kind}}} {one.signature}\n\n{prose(one.text)}\n{rendered(one.members, depth + 1)}{fence}\n"
+        for one in declarations
+    )
 
 
 def prose(text: str) -> str:
@@ -217,4 +212,6 @@ def pages(folder: Path) -> dict[str, tuple[str, str]]:
         f"{entries}\n```{{toctree}}\n:hidden:\n\n{toctree}\n```\n"
     )
     made = {"cpp": ("include/tokamak", overview)}
-    return made | {f"cpp_{name}": (f"include/tokamak/{name}.h", page_of(folder / f"{name}.h")) for name in ORDER}
+    return made | {
+        f"cpp_{name}": (f"include/tokamak/{name}.h", page_of(folder / f"{name}.h")) for name in ORDER
+    }

@@ -152,7 +152,9 @@ def class_text(one: type) -> str:
             kind = shown(member.fget.__annotations__.get("return", ""))
             inside += directive("property", f"{name}: {kind}", own_doc(member), depth=1)
         else:
-            inside += directive("method", name + signature_of(member, is_method=True), own_doc(member), depth=1)
+            inside += directive(
+                "method", name + signature_of(member, is_method=True), own_doc(member), depth=1
+            )
     if one is tokamak.Array:
         inside += (
             "\nIts other attributes and methods are those of `ndarray`, with NumPy's meaning: "
@@ -190,7 +192,9 @@ def standard_groups() -> dict[str, list[str]]:
     for name in _standard.__all__:
         thing = getattr(tokamak, name)
         # Functions that are made by a table are element-wise.
-        file = thing.__module__.removeprefix("tokamak._standard.") if inspect.isfunction(thing) else "constants"
+        file = (
+            thing.__module__.removeprefix("tokamak._standard.") if inspect.isfunction(thing) else "constants"
+        )
         groups[STANDARD.get(file, STANDARD["elementwise"])].append(name)
     return groups
 
@@ -200,9 +204,12 @@ def pages() -> dict[str, tuple[str, str]]:
     standard = standard_groups()
     there = {name for names in [*GROUPS.values(), *standard.values()] for name in names}
     if missing := set(tokamak.__all__) ^ there:
-        raise SystemExit(f"docs/site/python_reference.py: no group has, or the package lacks: {sorted(missing)}")
+        raise SystemExit(
+            f"docs/site/python_reference.py: no group has, or the package lacks: {sorted(missing)}"
+        )
     own = {
-        title: [text_of(name, getattr(tokamak, name)) for name in names] + [class_text(one) for one in PARTS.get(title, [])]
+        title: [text_of(name, getattr(tokamak, name)) for name in names]
+        + [class_text(one) for one in PARTS.get(title, [])]
         for title, names in GROUPS.items()
     }
     others = {
