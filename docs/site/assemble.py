@@ -5,11 +5,11 @@
 PAGES becomes a folder with everything that Sphinx needs:
   - the pages of docs/, README.md and CONTRIBUTING.md, as they are but for where their links lead;
   - the references, made from the Python package and from the C++ headers;
-  - the files of the project that pages link to, as pages of their own, so that the site is whole without a network. Pages of
-    folders list what is in them.
+  - the files of the project that pages link to, as pages of their own, so that the site is whole without a
+    network. Pages of folders list what is in them.
 
-docs/index.md is the start page, and the lists in it are the navigation: a heading is a group, an item that begins with a link
-is an entry of it.
+docs/index.md is the start page, and the lists in it are the navigation: a heading is a group, an item that
+begins with a link is an entry of it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import argparse
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import cpp_reference
@@ -37,7 +38,7 @@ def pages_of_the_project(root: Path) -> dict[Path, str]:
 
 
 class Assembly:
-    """The site while it is put together. `references` are pages that were made from files or folders, by these."""
+    """The site while it is put together. `references` are pages made from files or folders, by these."""
 
     def __init__(self, root: Path, out: Path, references: dict[Path, str]) -> None:
         self.root = root
@@ -53,7 +54,7 @@ class Assembly:
 
     def add_pages(self) -> None:
         for path, name in self.pages.items():
-            text = outside_fences(path.read_text(), lambda prose: self.with_links(prose, path, name))
+            text = outside_fences(path.read_text(), partial(self.with_links, path=path, name=name))
             self.write(name, text + navigation(text) if name == "index" else text)
 
     def add_sources(self) -> None:
@@ -61,8 +62,8 @@ class Assembly:
             self.write(self.place_of(path), self.source_page(path))
 
     def with_links(self, prose: str, path: Path, name: str) -> str:
-        """Links of the page at `path` made to lead from the page `name` of the site. Those that lead nowhere stay as they are: Sphinx
-        complains of them. Comments are emptied, but keep their lines."""
+        """Links of the page at `path` made to lead from the page `name` of the site. Those that lead nowhere
+        stay as they are: Sphinx complains of them. Comments are emptied, but keep their lines."""
         prose = COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), prose)
         return LINK.sub(lambda link: f"]({self.led(link[1], path, name)})", prose)
 

@@ -1,6 +1,12 @@
-"""How Sphinx makes the site of the pages that assemble.py puts together. Every warning is an error: `make site` says -W."""
+"""How Sphinx makes the site of the pages that assemble.py puts together.
+
+Every warning is an error: scripts/build-site.sh says so.
+"""
 
 from pathlib import Path
+
+from docutils import nodes
+from sphinx import addnodes
 
 project = "Tokamak"
 copyright = "the authors of Tokamak, Apache-2.0"  # what the theme shows below every page
@@ -28,3 +34,15 @@ html_theme_options = {
 }
 pygments_style = "friendly"
 pygments_dark_style = "github-dark"
+
+
+def unlink_std(app, doctree, page):
+    """`std::vector` has nothing to do with the function `std` of the library, to which Sphinx would link."""
+    for signature in doctree.findall(addnodes.desc_signature):
+        for link in list(signature.findall(nodes.reference)):
+            if link.astext() == "std":
+                link.replace_self(link.children)
+
+
+def setup(app):
+    app.connect("doctree-resolved", unlink_std)

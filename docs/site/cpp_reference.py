@@ -1,7 +1,8 @@
 """The pages of the C++ reference, made from the public headers.
 
-In a header, `///` before a declaration and `///<` behind it say what it is; `//` on lines of its own opens a group of declarations, its first
-sentence being the heading. Private members, `detail` and what ends in an underscore are left out.
+In a header, `///` before a declaration and `///<` behind it say what it is; `//` on lines of its own opens a
+group of declarations, its first sentence being the heading. Private members, `detail` and what ends in an
+underscore are left out.
 """
 
 from __future__ import annotations
@@ -173,10 +174,11 @@ def comment_text(comment: str) -> str:
 def rendered(declarations: list[Declaration], depth: int = 0) -> str:
     """As directives of Sphinx, those of members inside."""
     fence = "`" * (6 - depth)
-    return "".join(
-        f"\n{fence}{{cpp:{one.kind}}} {one.signature}\n\n{prose(one.text)}\n{rendered(one.members, depth + 1)}{fence}\n"
-        for one in declarations
-    )
+    text = ""
+    for one in declarations:
+        inside = rendered(one.members, depth + 1)
+        text += f"\n{fence}{{cpp:{one.kind}}} {one.signature}\n\n{prose(one.text)}\n{inside}{fence}\n"
+    return text
 
 
 def prose(text: str) -> str:
@@ -190,7 +192,9 @@ def prose(text: str) -> str:
 
 def page_of(header: Path) -> str:
     name = header.stem
-    text = f"# C++: {TITLES[name].lower()}\n\n`#include <tokamak/{header.name}>`, or `<tokamak/tokamak.h>` for all.\n\n"
+    text = (
+        f"# C++: {TITLES[name].lower()}\n\n`#include <tokamak/{header.name}>`, or `<tokamak/tokamak.h>`.\n\n"
+    )
     text += "```{cpp:namespace} tokamak\n```\n"
     for group in Reader(header.read_text()).read():
         heading, _, rest = group.text.partition(".")
@@ -207,8 +211,9 @@ def pages(folder: Path) -> dict[str, tuple[str, str]]:
     entries = "".join(f"- [{TITLES[name]}](cpp_{name}.md)\n" for name in ORDER)
     toctree = "\n".join(f"{TITLES[name]} <cpp_{name}>" for name in ORDER)
     overview = (
-        "# C++ reference\n\nMade from the headers in `include/tokamak`. All names are in the namespace `tokamak`; "
-        "`namespace tk = tokamak;` makes them read as in Python. `#include <tokamak/tokamak.h>` has all of them.\n\n"
+        "# C++ reference\n\nMade from the headers in `include/tokamak`, all of which "
+        "`#include <tokamak/tokamak.h>` has. Names are in the namespace `tokamak`; "
+        "with `namespace tk = tokamak;` they read as in Python.\n\n"
         f"{entries}\n```{{toctree}}\n:hidden:\n\n{toctree}\n```\n"
     )
     made = {"cpp": ("include/tokamak", overview)}

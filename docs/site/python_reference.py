@@ -1,7 +1,8 @@
 """The pages of the Python reference, made from the signatures and docstrings of the package.
 
-Every public name of `tokamak` is on one of them, and has a docstring of its own: tests/python/test_docstrings.py. What the reports of the
-compiler hold is said in the C++ headers, from where it is taken here.
+Every public name of `tokamak` is on one of them, and has a docstring of its own
+(tests/python/test_docstrings.py). What the reports of the compiler hold is said in the C++ headers, from where
+it is taken here.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def own_doc(thing: Any) -> str:
 
 
 def members_of(one: type) -> dict[str, Any]:
-    """The methods and properties that a class itself has for its users, without those of an Array that are NumPy's."""
+    """The methods and properties that a class itself has for its users; of an Array, those that NumPy lacks."""
     return {
         name: member
         for name, member in vars(one).items()

@@ -12,8 +12,8 @@ SITE = ROOT / "build" / "site" / "html"
 SPHINX = ROOT / ".venv-site" / "bin" / "sphinx-build"
 sys.path[:0] = [str(ROOT / "docs" / "site"), str(ROOT / "tests" / "python")]
 
-import assemble
-from browser import Browser
+import assemble  # noqa: E402
+from browser import Browser  # noqa: E402
 
 
 class Links(HTMLParser):
@@ -75,7 +75,7 @@ def test_search_finds_names_and_words(browser):
     for words, page in {"donate_argnums": "performance.html", "conv_transpose": "cpp_functions.html"}.items():
         tab.run(f"location.search = '?q={words}'")
         tab.wait(f"document.querySelector('#search-results a[href*=\"{page}\"]')")
-    # The lines around what was found are there only where a server gives out the pages: browsers do not let files read files.
+    # The lines around what was found are shown where a server gives out the pages: files may not read files.
     assert all("fetch" in problem or "ERR_FAILED" in problem for problem in tab.problems), tab.problems
 
 
@@ -89,11 +89,11 @@ def test_navigation_has_every_page(pages):
 
 
 def build(tmp_path, text):
-    """A site of a few pages, whose first has this text. What Sphinx says, which is nothing when all is well."""
+    """A site of a few pages, whose first has this text. What Sphinx says: nothing when all is well."""
     project = tmp_path / "project"
-    index = f"# Start\n\n{text}\n\n## Pages\n\n- [Other](other.md)\n- [Readme](../README.md)\n- [C](../CONTRIBUTING.md)\n"
+    navigation = "- [Other](other.md)\n- [Readme](../README.md)\n- [Contributing](../CONTRIBUTING.md)\n"
     files = {
-        "docs/index.md": index,
+        "docs/index.md": f"# Start\n\n{text}\n\n## Pages\n\n{navigation}",
         "docs/other.md": "# Other\n\n## A heading\n",
         "README.md": "# Readme\n\n[the other](docs/other.md#a-heading)\n",
         "CONTRIBUTING.md": "# Contributing\n",
