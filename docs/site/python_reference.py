@@ -1,8 +1,8 @@
 """The pages of the Python reference, made from the signatures and docstrings of the package.
 
 Every public name of `tokamak` is on one of them, and has a docstring of its own
-(tests/python/test_docstrings.py). What the reports of the compiler hold is said in the C++ headers, from where
-it is taken here.
+(tests/python/test_docstrings.py). What the reports of the compiler hold is said in the C++ headers, and taken
+from there.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def own_doc(thing: Any) -> str:
 
 
 def members_of(one: type) -> dict[str, Any]:
-    """The methods and properties that a class itself has for its users; of an Array, those that NumPy lacks."""
+    """The methods and properties that a class itself has for its users; of an Array, those NumPy lacks."""
     return {
         name: member
         for name, member in vars(one).items()
