@@ -147,11 +147,11 @@ def directive(kind: str, signature: str, text: str, inside: str = "", depth: int
 def class_text(one: type) -> str:
     inside = ""
     for name, kind, remark in fields_of(one):
-        inside += directive("attribute", f"{name}: {kind}", remark, depth=1)
+        inside += directive("attribute", f"{name}\n:type: {kind}", remark, depth=1)
     for name, member in members_of(one).items() if one.__module__ != "tokamak._native" else ():
         if isinstance(member, property):
             kind = shown(member.fget.__annotations__.get("return", ""))
-            inside += directive("property", f"{name}: {kind}", own_doc(member), depth=1)
+            inside += directive("property", f"{name}\n:type: {kind}", own_doc(member), depth=1)
         else:
             inside += directive(
                 "method", name + signature_of(member, is_method=True), own_doc(member), depth=1
