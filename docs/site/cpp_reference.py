@@ -47,7 +47,7 @@ class Reader:
         self.code = code
         self.at = 0
         self.groups = [Group("")]
-        self.forward: dict[str, str] = {}  # what was said of types that were named before they were defined
+        self.forward: dict[str, tuple[str, str]] = {}  # what was said of types before they are defined
 
     def read(self, owner: str = "", public: bool = True) -> list[Group]:
         text = ""
@@ -103,11 +103,10 @@ class Reader:
             values = [Declaration("enumerator", one.strip()) for one in (inside or "").split(",")]
             return Declaration("enum-class", name, text, values)
         if inside is None:  # it is told of where it is defined
-            self.forward[name] = text
+            self.forward[name] = (text, re.sub(r", class \w+ = .*> $", "> ", template))
             return None
-        # A specialisation stands for the template that it alone defines.
-        text = self.forward.get(name, text) or text
-        template = template if "<" not in rest else "template <class Function> "
+        if "<" in rest:  # a specialisation, which stands for the template that it alone defines
+            text, template = self.forward[name]
         made = Declaration(kind[1], template + rest.removeprefix(kind[1]).strip().partition("<")[0], text)
         for group in Reader(inside).read(name, public=kind[1] == "struct"):
             if group.text and group.declarations:

@@ -1,6 +1,7 @@
 """Every public name says what it is: the reference of the documentation is made of that."""
 
 import inspect
+import re
 import sys
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import tokamak
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs" / "site"))
 
+import cpp_reference
 import python_reference
 
 CLASSES = [thing for name in tokamak.__all__ if inspect.isclass(thing := getattr(tokamak, name))]
@@ -40,3 +42,23 @@ def test_signatures_are_as_in_the_code():
     assert python_reference.signature_of(tokamak.softmax) == "(x, axis: int | tuple[int, ...] = -1)"
     assert "indexing: Literal['xy', 'ij'] = 'xy'" in python_reference.signature_of(tokamak.meshgrid)
     assert python_reference.signature_of(tokamak.load_profile) == "(path: str | PathLike[str]) -> Profile"
+
+
+def test_every_cpp_function_has_a_place_in_the_reference():
+    folder = Path(__file__).resolve().parents[2] / "include" / "tokamak"
+    pages = cpp_reference.pages(folder)
+    assert {header.stem for header in folder.glob("*.h")} == {*cpp_reference.ORDER, "export", "tokamak"}
+    declared = re.findall(
+        r"(?m)^(?:inline )?(?:Array|std::vector<Array>) (\w+|operator\S+?)\(",
+        (folder / "functions.h").read_text(),
+    )
+    assert len(declared) > 150
+    text = pages["cpp_functions"][1]
+    assert re.findall(r"cpp:function\} (?:Array|std::vector<Array>) (\w+|operator\S+?)\(", text) == declared
+
+
+def test_cpp_reference_of_classes():
+    text = cpp_reference.pages(Path(__file__).resolve().parents[2] / "include" / "tokamak")["cpp_jit"][1]
+    assert "{cpp:class} template <class Function> Jitted\n\nWhat jit() returns." in text
+    assert "{cpp:member} bool fuse = true\n\nfalse: one kernel per operation" in text
+    assert "state_" not in text and "handle_" not in text and "detail::Results" not in text
