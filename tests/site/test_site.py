@@ -57,9 +57,14 @@ def test_nothing_is_loaded_from_elsewhere(pages):
         assert not [link for link in loaded if link.startswith(("http", "//"))], path.relative_to(SITE)
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("page", ["index", "readme", "fusion", "comparison", "python", "cpp_functions"])
+LOOKS = [("index", 390, True), ("index", 1280, False)] + [
+    (page, width, not dark)
+    for page in ("index", "readme", "comparison", "python", "cpp_functions")
+    for width, dark in ((390, True), (1280, False))
+]
+
+
+@pytest.mark.parametrize("page, width, dark", LOOKS)
 def test_page_in_a_browser(browser, page, width, dark):
     tab = browser.open(SITE / f"{page}.html", width=width, dark=dark)
     assert tab.problems == []
