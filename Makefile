@@ -6,6 +6,7 @@ SHELL := /bin/bash
 BUILD := build
 VENV := .venv
 VENV_BENCH := .venv-bench
+VENV_SITE := .venv-site
 PREFIX ?= /usr/local
 PYTHON ?= python3
 JOBS ?= $(shell nproc)
@@ -16,7 +17,7 @@ export PYTHON JOBS
 WORK ?=
 ARGS ?=
 
-.PHONY: help setup system build demo bench bench-compile guard test test-packages test-cpp test-lit test-python test-example explore install \
+.PHONY: help setup system build demo bench bench-compile guard test test-packages test-cpp test-lit test-python test-example test-site site explore install \
         format lint lint-setup tidy clean distclean
 
 help: ## Show this list
@@ -60,8 +61,8 @@ guard: build ## Check in seconds that no speed has collapsed, against NumPy only
 test-packages:
 	@scripts/install-packages.sh scripts/packages-test.txt
 
-test: build test-packages ## Run all tests
-	@scripts/run-tests.sh $(BUILD) $(VENV) example lit cpp guard python
+test: build test-packages $(VENV_SITE)/.ready ## Run all tests
+	@scripts/run-tests.sh $(BUILD) $(VENV) example lit cpp guard site python
 
 test-cpp: build ## Run the C++ tests
 	@scripts/run-tests.sh $(BUILD) $(VENV) cpp
@@ -77,6 +78,15 @@ explore: build test-packages ## Run the Python tests with new random examples, e
 
 test-example: build ## Build and run the find_package example
 	@scripts/run-tests.sh $(BUILD) $(VENV) example
+
+test-site: build test-packages $(VENV_SITE)/.ready ## Build the documentation site and look at it with a browser
+	@scripts/run-tests.sh $(BUILD) $(VENV) site
+
+$(VENV_SITE)/.ready: requirements-site.txt scripts/make-venv.sh | system
+	@scripts/make-venv.sh $(VENV_SITE) requirements-site.txt
+
+site: build $(VENV_SITE)/.ready ## Build the documentation site, build/site/html; broken links are errors
+	@scripts/build-site.sh $(BUILD) $(VENV) $(VENV_SITE)
 
 install: build ## Install the C++ library, headers and command under PREFIX
 	@cmake --install $(BUILD) --component cpp --prefix $(PREFIX)
@@ -104,5 +114,5 @@ tidy: lint-setup build ## Run clang-tidy over the C++ sources
 clean: ## Remove what was built
 	rm -rf $(BUILD) build-debug build-asan build-tsan
 
-distclean: clean ## Remove .venv and .venv-bench too
-	rm -rf $(VENV) $(VENV_BENCH) .pytest_cache .hypothesis .mypy_cache .ruff_cache dist
+distclean: clean ## Remove .venv and its like too
+	rm -rf $(VENV) $(VENV_BENCH) $(VENV_SITE) .pytest_cache .hypothesis .mypy_cache .ruff_cache dist

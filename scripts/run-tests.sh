@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# run-tests.sh BUILD VENV SUITE...: runs the suites (cpp, example, guard, lit, python), all of them even when one fails, then
-# repeats the closing lines of each runner, so that the counts stand together at the end. Fails when any of them failed.
+# run-tests.sh BUILD VENV SUITE...: runs the suites (cpp, example, guard, lit, python, site), all of them even when one
+# fails, then repeats the closing lines of each runner, so that the counts stand together at the end. Fails when any of them failed.
 set -uo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -30,6 +30,10 @@ run_lit() {
 
 run_python() {
   "$venv/bin/python" -m pytest tests/python
+}
+
+run_site() {
+  scripts/build-site.sh "$build" "$venv" .venv-site && "$venv/bin/python" -m pytest tests/site
 }
 
 # Of a runner's output, the lines that are its own counts.

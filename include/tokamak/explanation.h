@@ -77,6 +77,7 @@ struct BufferReport {
   int in_place_of = -1;  ///< the buffer, by position, whose memory it took over from the same kernel
 };
 
+/// The memory that a program takes, as planned.
 struct MemoryReport {
   int64_t peak_bytes = 0;   ///< arena and outputs, as planned
   int64_t naive_bytes = 0;  ///< one buffer for every intermediate value and output
@@ -106,6 +107,7 @@ struct RefusedFusion {
   SourceLocation line = {};
 };
 
+/// What a stage of compiling took.
 struct StageTime {
   std::string stage;
   double milliseconds;

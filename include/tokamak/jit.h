@@ -17,6 +17,7 @@
 
 namespace tokamak {
 
+/// How a function is compiled.
 struct TOKAMAK_API JitOptions {
   bool fuse = true;        ///< false: one kernel per operation
   bool fast_math = false;  ///< relaxes the promise that every operation rounds as NumPy's does

@@ -64,7 +64,8 @@ void set_log_handler(const nb::object& handler) {
 }
 
 void bind_profiler(nb::module_& module) {
-  nb::class_<ProfileEvent>(module, "ProfileEvent")
+  nb::class_<ProfileEvent>(module, "ProfileEvent",
+                           "Something that took time: a kernel, a call, a compilation, an allocation.")
       .def(
           "__init__",
           [](ProfileEvent* event, std::string name, const std::string& category, int thread, int64_t start_ns,

@@ -26,7 +26,7 @@ _COLUMNS = 40  # of the bars in a terminal
 
 
 class Run:
-    """One call of a function, the fastest of several, and what its program consists of."""
+    """One call of a function, the fastest of several, and what its program consists of: `profile` and `explanation`."""
 
     def __init__(self, label: str, recorded: Profile, explanation: Any) -> None:
         self.label = label
@@ -52,9 +52,11 @@ class Run:
 
     @property
     def flops(self) -> float:
+        """The arithmetic of the kernels; every operation on an element counts as one."""
         return sum(kernel.flops for kernel in self.kernels)
 
     def to_dict(self) -> dict[str, Any]:
+        """What the page of a comparison is made from."""
         code = {
             kernel.name: {"ops": kernel.ops, "graph": kernel.graph, "loops": kernel.loops, "asm": kernel.asm}
             for kernel in self.explanation.kernels
@@ -70,19 +72,22 @@ class Run:
 
 
 class Comparison:
-    """A function run one kernel per operation (`eager`) and compiled (`compiled`)."""
+    """A function run one kernel per operation (`eager`) and compiled (`compiled`); `agree` says whether both gave the same results, but for
+    rounding in sums and products."""
 
     def __init__(self, name: str, eager: Run, compiled: Run, agree: bool) -> None:
         self.name = name
         self.eager = eager
         self.compiled = compiled
-        self.agree = agree  # whether both gave the same results, but for rounding in sums and products
+        self.agree = agree
 
     @property
     def speedup(self) -> float:
+        """The time of the first over that of the second."""
         return self.eager.ns / max(self.compiled.ns, 1)
 
     def to_dict(self) -> dict[str, Any]:
+        """What the page is made from."""
         runs = [self.eager.to_dict(), self.compiled.to_dict()]
         return {"kind": "comparison", "title": self.name, "agree": self.agree, "runs": runs}
 

@@ -41,27 +41,27 @@ class UserError(Error):
 
 
 class UserValueError(UserError, ValueError):
-    pass
+    """A value, a shape or an axis that does not fit."""
 
 
 class UserOverflowError(UserValueError, OverflowError):
-    pass
+    """A Python number that does not fit the dtype it meets, or 64 bits."""
 
 
 class UserTypeError(UserError, TypeError):
-    pass
+    """A type or dtype that does not fit, or a value that is not known while the function is traced."""
 
 
 class UserIndexError(UserError, IndexError):
-    pass
+    """An index out of bounds, or one of a kind that there is not."""
 
 
 class UserMemoryError(UserError, MemoryError):
-    pass
+    """More memory than there is."""
 
 
 class UserZeroDivisionError(UserError, ZeroDivisionError):
-    pass
+    """A Python number divided by zero."""
 
 
 class Unsupported(Error, NotImplementedError):

@@ -37,9 +37,11 @@ _MOST_ATTEMPTS = 8
 
 
 class CacheInfo(NamedTuple):
-    hits: int
-    misses: int
-    programs: int
+    """How the programs of a jitted function are doing."""
+
+    hits: int  # calls that found a program
+    misses: int  # programs that were compiled
+    programs: int  # those that are kept
     reasons: tuple[str, ...] = ()  # why each program was compiled, the last 256
 
 
@@ -326,7 +328,10 @@ def _positions(name: str, given: Any) -> tuple[int, ...]:
 
 
 class Jitted(Protocol[P, R]):
-    """What `jit` returns: the function, compiled. In fact a `_native.JitCallable` over a `JitCore`."""
+    """What `jit` returns: the function, compiled. It is called as the function is, and is a method where that would be; the function
+    itself is `__wrapped__`."""
+
+    # In fact a `_native.JitCallable` over a `JitCore`, whose docstrings its methods have.
 
     __wrapped__: Callable[P, R]
 
@@ -376,15 +381,18 @@ def jit(
     """Compiles a function that is written with NumPy.
 
     The function is traced once for every combination of dtypes, shapes, layouts and static values of its
-    arguments. Arguments are arrays, numbers, and tuples, lists, dicts, dataclasses and objects of them; numbers adopt the
-    dtype of the arrays they meet, as in NumPy, and other values of them need no new program, unless the function needs to
-    know them: as a size, a number of turns, a condition. Text, functions, types and the like are part of the program. What the function reads from elsewhere is looked at in every call: where it has changed,
-    the function is traced anew.
+    arguments. Arguments are arrays, numbers, and tuples, lists, dicts, dataclasses and objects of them; numbers adopt
+    the dtype of the arrays they meet, as in NumPy, and other values of them need no new program, unless the function
+    needs to know them: as a size, a number of turns, a condition. Text, functions, types and the like are part of the
+    program. What the function reads from elsewhere is looked at in every call: where it has changed, the function is
+    traced anew. Works as a decorator, with or without options:
 
-    fuse=False makes one kernel of every operation; optimize=False leaves the recorded operations as they are, dead and
-    repeated ones included; fast_math=True lets a*b+c be rounded once;
-    donate_argnums are arguments whose memory results may take over; static_argnums and static_argnames are arguments
-    that are part of the program. Works as a decorator, with or without options.
+    - `fuse=False` makes one kernel of every operation.
+    - `optimize=False` leaves the recorded operations as they are, dead and repeated ones included.
+    - `fast_math=True` lets `a * b + c` be rounded once.
+    - `donate_argnums`: positions of arguments whose memory results may take over. They are gone after the call.
+    - `static_argnums`, `static_argnames`: arguments that are part of the program. They have to be hashable.
+    - `max_programs`: how many programs are kept of each kind of call.
     """
     if function is None:
         return functools.partial(

@@ -17,6 +17,8 @@ __all__ = ["KernelTime", "Measured", "Runner", "bound_of", "measure"]
 
 @dataclass(frozen=True)
 class KernelTime:
+    """What a kernel took."""
+
     seconds: float  # the best of all runs
     bound_seconds: float  # the machine takes no less, by the roofline
     limit: str  # what sets the bound: "memory", "L3", "L2" (reading and writing) or "arithmetic"
@@ -29,6 +31,8 @@ class KernelTime:
 
 @dataclass(frozen=True)
 class Measured:
+    """What `Explanation.measure` found."""
+
     runs: int
     seconds: float  # of a whole call, the best
     kernels: list[KernelTime | None]  # None: a kernel with nothing to do

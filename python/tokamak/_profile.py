@@ -33,7 +33,7 @@ class ProfileTotal:
     name: str
     category: str
     count: int
-    ns: int
+    ns: int  # of all of them
     bytes_read: int
     bytes_written: int
     flops: float
@@ -69,6 +69,7 @@ class Profile:
 
     @property
     def duration_ns(self) -> int:
+        """From the start of the block to its end."""
         return self._result().duration_ns
 
     @property

@@ -178,7 +178,10 @@ def _written_to(made: Any) -> Any:
 def _made_by_method(name: str) -> Replaced:
     """A method of ndarrays whose result can be written to."""
     return Replaced(
-        np.ndarray, name, _of_anything, lambda x, *args, **kwargs: _written_to(getattr(x, name)(*args, **kwargs))
+        np.ndarray,
+        name,
+        _of_anything,
+        lambda x, *args, **kwargs: _written_to(getattr(x, name)(*args, **kwargs)),
     )
 
 
@@ -198,9 +201,7 @@ def _taking_lists() -> list[Replaced]:
         Replaced(module.__name__, name, _of_lists)
         for module in (np, np.linalg)
         for name, function in vars(module).items()
-        if callable(function)
-        and name not in always
-        and TABLE.get(function) is not None
+        if callable(function) and name not in always and TABLE.get(function) is not None
     ]
 
 
