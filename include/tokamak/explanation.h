@@ -57,6 +57,7 @@ struct TOKAMAK_API KernelReport {
   double predicted_ns = 0;   ///< what the compiler expects it to take on one core, roughly
   int64_t tasks = 1;         ///< that threads may share
   int step = -1;             ///< of the program; -1: nothing to do
+  bool from_disk_cache = false;  ///< its code was made by a process before this one
 
   std::string llvm() const;  ///< made when asked for, of all its stages
   std::string assembly() const;

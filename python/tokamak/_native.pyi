@@ -166,6 +166,7 @@ class KernelReport:
     reads: list[int]
     writes: list[int]
     predicted_ns: float
+    from_disk_cache: bool
     tasks: int
     step: int
     @property
