@@ -255,10 +255,21 @@ void DiskCache::write(const Job& job) {
   }
 }
 
+/// Those that are entries. Nobody knows what else there may be in a folder that a variable names.
+std::vector<CacheFolder::File> DiskCache::files(Problem& problem) const {
+  std::vector<CacheFolder::File> files = folder_.files(problem);
+  const auto is_other = [](const CacheFolder::File& file) {
+    return file.name.size() != 2 * sizeof(Digest) ||
+           file.name.find_first_not_of("0123456789abcdef") != std::string::npos;
+  };
+  std::erase_if(files, is_other);
+  return files;
+}
+
 void DiskCache::remove_least_used() {
   folder_.remove_abandoned();
   Problem problem;
-  std::vector<CacheFolder::File> files = folder_.files(problem);
+  std::vector<CacheFolder::File> files = this->files(problem);
   int64_t bytes = 0;
   for (const CacheFolder::File& file : files) bytes += file.bytes;
   if (bytes <= max_bytes_) return;
@@ -284,13 +295,13 @@ std::string DiskCache::label_of(const std::string& name) const {
 
 std::vector<DiskCache::Entry> DiskCache::entries(Problem& problem) const {
   std::vector<Entry> entries;
-  for (const CacheFolder::File& file : folder_.files(problem))
+  for (const CacheFolder::File& file : files(problem))
     entries.push_back({file.name, label_of(file.name), file.bytes, file.used});
   return entries;
 }
 
 size_t DiskCache::clear(Problem& problem) {
-  const std::vector<CacheFolder::File> files = folder_.files(problem);
+  const std::vector<CacheFolder::File> files = this->files(problem);
   for (const CacheFolder::File& file : files) {
     if (problem.empty()) problem = folder_.remove(file.name);
   }

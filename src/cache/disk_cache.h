@@ -75,6 +75,7 @@ class DiskCache {
   void write_jobs(Writing& writing);
   void write(const Job& job);
   void remove_least_used();
+  std::vector<CacheFolder::File> files(Problem& problem) const;
   std::string label_of(const std::string& name) const;
 
   CacheFolder folder_;
