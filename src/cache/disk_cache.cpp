@@ -140,6 +140,7 @@ DiskCache::Settings DiskCache::settings_from_environment() {
 }
 
 DiskCache* DiskCache::instance() {
+  if (pauses.load(std::memory_order_relaxed) != 0) return nullptr;
   static const bool once = [] {
     const Settings settings = settings_from_environment();
     if (!settings.off.empty()) {
@@ -152,7 +153,7 @@ DiskCache* DiskCache::instance() {
     return true;
   }();
   (void)once;
-  return pauses.load(std::memory_order_relaxed) == 0 ? of_process.load() : nullptr;
+  return of_process.load();
 }
 
 void DiskCache::log_notes() {
