@@ -49,7 +49,9 @@ std::vector<DiskCache::Entry> entries_of(const DiskCache& cache) {
   Problem problem;
   std::vector<DiskCache::Entry> entries = cache.entries(problem);
   check(problem);
-  const auto used = [](const DiskCache::Entry& entry) { return std::pair(entry.used.tv_sec, entry.used.tv_nsec); };
+  const auto used = [](const DiskCache::Entry& entry) {
+    return std::pair(entry.used.tv_sec, entry.used.tv_nsec);
+  };
   std::ranges::sort(entries, std::greater(), used);
   return entries;
 }
@@ -62,7 +64,8 @@ int64_t bytes_of(const std::vector<DiskCache::Entry>& entries) {
 
 std::string plural(size_t count) { return std::to_string(count) + (count == 1 ? " entry" : " entries"); }
 
-void print_json(const DiskCache::Settings& settings, const std::vector<DiskCache::Entry>& entries, bool with_list) {
+void print_json(const DiskCache::Settings& settings, const std::vector<DiskCache::Entry>& entries,
+                bool with_list) {
   std::cout << "{\"folder\": " << json_string(settings.folder)
             << ", \"off\": " << (settings.off.empty() ? "null" : json_string(settings.off))
             << ", \"max_bytes\": " << settings.max_bytes << ", \"bytes\": " << bytes_of(entries)
@@ -80,8 +83,8 @@ void print_json(const DiskCache::Settings& settings, const std::vector<DiskCache
 }
 
 void print_size(const DiskCache::Settings& settings, const std::vector<DiskCache::Entry>& entries) {
-  std::cout << settings.folder << ": " << plural(entries.size()) << ", " << size_text(bytes_of(entries)) << " of "
-            << size_text(settings.max_bytes) << "\n";
+  std::cout << settings.folder << ": " << plural(entries.size()) << ", " << size_text(bytes_of(entries))
+            << " of " << size_text(settings.max_bytes) << "\n";
   if (!settings.off.empty()) std::cout << "It is off: " << settings.off << "\n";
 }
 

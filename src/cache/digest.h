@@ -20,8 +20,7 @@ std::string to_hex(const Digest& digest);
 class Fingerprint {
  public:
   template <class T>
-    requires(std::is_arithmetic_v<T> || std::is_enum_v<T>)
-  Fingerprint& add(T value) {
+  requires(std::is_arithmetic_v<T> || std::is_enum_v<T>) Fingerprint& add(T value) {
     bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
     return *this;
   }

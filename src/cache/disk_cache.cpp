@@ -1,7 +1,6 @@
 #include "cache/disk_cache.h"
 
 #include <pthread.h>
-#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -60,11 +59,11 @@ std::optional<int64_t> parse_size(const std::string& text) {
   return number << shift;
 }
 
-/// ~/.cache, if it is ours: a program that root runs with the variables of somebody else leaves nothing there that
-/// they could not remove.
+/// ~/.cache, if it is ours: a program that root runs with the variables of somebody else leaves nothing there
+/// that they could not remove.
 std::string home_cache(Problem& off) {
   const std::string home = variable("HOME");
-  struct stat status{};
+  struct stat status {};
   if (!home.starts_with('/') || stat(home.c_str(), &status) != 0) {
     off = "there is no home folder";
   } else if (status.st_uid != geteuid()) {
@@ -130,7 +129,8 @@ DiskCache::Settings DiskCache::settings_from_environment() {
     if (const std::optional<int64_t> bytes = parse_size(size)) {
       settings.max_bytes = *bytes;
     } else {
-      std::fprintf(stderr, "tokamak: TOKAMAK_CACHE_SIZE is no size: '%s'; write 512M, 2G or a number of bytes\n",
+      std::fprintf(stderr,
+                   "tokamak: TOKAMAK_CACHE_SIZE is no size: '%s'; write 512M, 2G or a number of bytes\n",
                    size.c_str());
     }
   }
@@ -169,7 +169,8 @@ void DiskCache::finish() {
 DiskCache::DiskCache(const Settings& settings)
     : folder_(settings.folder), max_bytes_(settings.max_bytes), writing_(new Writing) {}
 
-/// The parent's thread is not there, and its lock may be held for ever. What was on its way is the parent's to write.
+/// The parent's thread is not there, and its lock may be held for ever. What was on its way is the parent's
+/// to write.
 void DiskCache::start_afresh_in_child() {
   DiskCache& cache = *of_process.load();
   cache.writing_ = new Writing{.of_parent = cache.writing_};

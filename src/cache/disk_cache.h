@@ -2,10 +2,11 @@
 
 // Compiled objects that outlive the process, for all processes of a user.
 //
-// An entry is a file, whose name is the digest of all that its content depends on; see codegen/object_key.h. What is
-// not what it should be in any way (cut short, changed, of another version, somebody else's) is not there: it is
-// compiled, and written anew. Nothing that goes wrong here is an error of the program; it is told in the log, channel
-// `cache`, when somebody asks for it: the threads that find it out may not be such that can log.
+// An entry is a file, whose name is the digest of all that its content depends on; see codegen/object_key.h.
+// What is not what it should be in any way (cut short, changed, of another version, somebody else's) is not
+// there: it is compiled, and written anew. Nothing that goes wrong here is an error of the program; it is
+// told in the log, channel `cache`, when somebody asks for it: the threads that find it out may not be such
+// that can log.
 
 #include <cstdint>
 #include <memory>
@@ -80,7 +81,7 @@ class DiskCache {
 
   CacheFolder folder_;
   int64_t max_bytes_;
-  Writing* writing_;  ///< never destroyed: a thread may be at it until the very end
+  Writing* writing_;                        ///< never destroyed: a thread may be at it until the very end
   int64_t written_since_look_ = INT64_MAX;  ///< of the writing thread
 };
 

@@ -8,8 +8,8 @@
 
 namespace tokamak {
 
-/// What a file of the disk cache holds. In the file: the version of this format, a checksum of all that follows, the
-/// key, the lengths of label and content, label, content.
+/// What a file of the disk cache holds. In the file: the version of this format, a checksum of all that
+/// follows, the key, the lengths of label and content, label, content.
 struct CacheEntry {
   std::string label;
   std::string content;

@@ -61,7 +61,7 @@ Descriptor open_folder(const std::string& path, Problem& problem) {
     }
     return folder;
   }
-  struct stat status{};
+  struct stat status {};
   problem = fstat(*folder, &status) == 0 ? ownership_problem(status, path) : system_problem(path);
   return problem.empty() ? std::move(folder) : Descriptor();
 }
@@ -135,14 +135,14 @@ std::optional<std::string> CacheFolder::read(const std::string& name, Problem& p
     if (errno != ENOENT) problem = system_problem(name);
     return std::nullopt;
   }
-  struct stat status{};
+  struct stat status {};
   if (fstat(*file, &status) != 0) {
     problem = system_problem(name);
     return std::nullopt;
   }
-  problem = !S_ISREG(status.st_mode)          ? name + " is no file"
+  problem = !S_ISREG(status.st_mode)         ? name + " is no file"
             : status.st_size > kMaxFileBytes ? name + " is too large"
-                                              : ownership_problem(status, name);
+                                             : ownership_problem(status, name);
   if (!problem.empty()) return std::nullopt;
   std::optional<std::string> content = read_all(*file, status.st_size);
   if (!content) problem = name + " cannot be read";
@@ -166,8 +166,8 @@ Problem CacheFolder::write(const std::string& name, std::string_view content) co
   const Descriptor file(
       openat(*folder, unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file) return system_problem("writing to " + path_);
-  // A file that the system loses the end of when it crashes has the wrong checksum: there is no need to wait for
-  // the disk.
+  // A file that the system loses the end of when it crashes has the wrong checksum: there is no need to wait
+  // for the disk.
   if (!write_all(*file, content) || renameat(*folder, unfinished.c_str(), *folder, name.c_str()) != 0) {
     problem = system_problem("writing to " + path_);
     unlinkat(*folder, unfinished.c_str(), 0);
@@ -180,7 +180,7 @@ std::vector<CacheFolder::File> CacheFolder::files(Problem& problem) const {
   Descriptor folder = open_folder(path_, problem);
   if (!folder) return found;
   problem = for_each_name(std::move(folder), [&](int directory, std::string name) {
-    struct stat status{};
+    struct stat status {};
     if (name.starts_with('.') || fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return;
     if (S_ISREG(status.st_mode)) found.push_back({std::move(name), status.st_size, status.st_mtim});
   });
@@ -201,8 +201,9 @@ void CacheFolder::remove_abandoned() const {
   if (!folder) return;
   const time_t now = time(nullptr);
   for_each_name(std::move(folder), [&](int directory, const std::string& name) {
-    struct stat status{};
-    if (name.starts_with(kUnfinished) && fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+    struct stat status {};
+    if (name.starts_with(kUnfinished) &&
+        fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
         now - status.st_mtim.tv_sec > kAbandonedAfterSeconds)
       unlinkat(directory, name.c_str(), 0);
   });

@@ -34,8 +34,9 @@ struct CodeRequest {
   const Cpu& cpu;
 };
 
-/// Links the object that the disk cache has for the key, or else the one that `make` makes, which it then keeps. When the
-/// compiler checks its work, makes it in any case, and throws InternalError if it is not what was kept.
+/// Links the object that the disk cache has for the key, or else the one that `make` makes, which it then
+/// keeps. When the compiler checks its work, makes it in any case, and throws InternalError if it is not what
+/// was kept.
 LinkedCode link_kept(const CodeRequest& request, const std::function<ObjectCode()>& make);
 
 }  // namespace tokamak::codegen

@@ -11,8 +11,8 @@
 namespace tokamak::codegen {
 namespace {
 
-/// Writes loops down, all of what they are. Every structure is taken apart by name, so that a new member does not compile
-/// until it is written down, too, or said not to matter.
+/// Writes loops down, all of what they are. Every structure is taken apart by name, so that a new member does
+/// not compile until it is written down, too, or said not to matter.
 class LoopFingerprint {
  public:
   explicit LoopFingerprint(Fingerprint& out) : out_(out) {}
@@ -27,10 +27,7 @@ class LoopFingerprint {
 
  private:
   template <class T>
-    requires(std::is_arithmetic_v<T> || std::is_enum_v<T>)
-  void add(T value) {
-    out_.add(value);
-  }
+  requires(std::is_arithmetic_v<T> || std::is_enum_v<T>) void add(T value) { out_.add(value); }
   void add(const std::string& text) { out_.add(text); }
   template <class T>
   void add(const std::vector<T>& items) {

@@ -9,8 +9,9 @@
 
 namespace tokamak::codegen {
 
-/// All that the object code of a kernel depends on: the loops, the processor with its features, the parts that are turned
-/// off, this build of Tokamak and that of LLVM. None where it cannot be known which build this is.
+/// All that the object code of a kernel depends on: the loops, the processor with its features, the parts
+/// that are turned off, this build of Tokamak and that of LLVM. None where it cannot be known which build
+/// this is.
 std::optional<Digest> object_key(const LoopKernel& kernel, const Cpu& cpu);
 
 /// The same for code that is not a kernel's and is always the same, by its name.

@@ -252,7 +252,8 @@ std::string Explanation::to_string() const {
   }
   text << ")\n";
   const auto from_disk = std::ranges::count_if(kernels_, &KernelReport::from_disk_cache);
-  if (from_disk > 0) text << "from the disk cache: " << from_disk << " of " << kernels_.size() << " kernels\n";
+  if (from_disk > 0)
+    text << "from the disk cache: " << from_disk << " of " << kernels_.size() << " kernels\n";
   return text.str();
 }
 

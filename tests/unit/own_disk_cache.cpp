@@ -1,5 +1,5 @@
-// Every test program has a disk cache of its own, which is empty when it starts and gone when it ends: what a user has
-// kept neither helps nor is changed. Children of a test share their parent's.
+// Every test program has a disk cache of its own, which is empty when it starts and gone when it ends: what a
+// user has kept neither helps nor is changed. Children of a test share their parent's.
 
 #include <unistd.h>
 

@@ -270,7 +270,8 @@ TEST(DiskSettings, ReadSizes) {
   EXPECT_EQ(bytes("1000"), 1000);
   EXPECT_EQ(bytes("3k"), 3072);
   EXPECT_EQ(bytes("2G"), int64_t{2} << 30);
-  for (const char* wrong : {"many", "5 M", "5MB", "-1", "99999999999G", "M"}) EXPECT_EQ(bytes(wrong), usual) << wrong;
+  for (const char* wrong : {"many", "5 M", "5MB", "-1", "99999999999G", "M"})
+    EXPECT_EQ(bytes(wrong), usual) << wrong;
   EXPECT_NE(settings_with({{"TOKAMAK_CACHE_DIR", "/a"}, {"TOKAMAK_CACHE_SIZE", "0"}}).off, "");
 }
 

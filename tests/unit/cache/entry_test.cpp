@@ -20,7 +20,8 @@ TEST(CacheEntry, HoldsWhatWasPutIn) {
 
 TEST(CacheEntry, IsNothingWhenCutAnywhere) {
   const std::string bytes = encode_entry(kKey, "softmax", kContent);
-  for (size_t size = 0; size < bytes.size(); ++size) EXPECT_FALSE(decode_entry(kKey, bytes.substr(0, size))) << size;
+  for (size_t size = 0; size < bytes.size(); ++size)
+    EXPECT_FALSE(decode_entry(kKey, bytes.substr(0, size))) << size;
 }
 
 TEST(CacheEntry, IsNothingWhenAnyBitIsFlipped) {

@@ -136,7 +136,8 @@ TEST_F(Folder, ThatCannotBeWrittenToCanBeRead) {
   const int code = exit_code_of_child([&] {
     if (is_root && setuid(kNobody) != 0) return false;
     Problem problem;
-    return folder().read("a", problem) == "content" && problem.empty() && !folder().write("b", "more").empty();
+    return folder().read("a", problem) == "content" && problem.empty() &&
+           !folder().write("b", "more").empty();
   });
   EXPECT_EQ(code, 0);
   ASSERT_EQ(chmod(path().c_str(), 0700), 0);

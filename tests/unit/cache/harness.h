@@ -39,7 +39,7 @@ class TemporaryFolder : public ::testing::Test {
     std::ofstream(file, std::ios::binary) << content;
   }
   static mode_t mode_of(const std::string& file) {
-    struct stat status{};
+    struct stat status {};
     return lstat(file.c_str(), &status) == 0 ? status.st_mode & 07777 : 0;
   }
 

@@ -16,8 +16,9 @@ TestKernel negation() {
   const ValueId x = k.value(DType::f32);
   const ValueId y = k.value(DType::f32);
   Nest nest;
-  nest.root = *k.loop(LoopKind::parallel, i, 1,
-                      {Load{x, in, {Index::of(i)}, {}}, Compute{y, Op::neg, {x}}, Store{out, {Index::of(i)}, y}});
+  nest.root =
+      *k.loop(LoopKind::parallel, i, 1,
+              {Load{x, in, {Index::of(i)}, {}}, Compute{y, Op::neg, {x}}, Store{out, {Index::of(i)}, y}});
   k.nests.push_back(nest);
   return k;
 }
@@ -43,11 +44,13 @@ TEST(ObjectKey, TellsKernelsApart) {
   expect_another_key("bound", [](TestKernel& k, Cpu&) { root(k).bound = Index(0); });
   expect_another_key("kind", [](TestKernel& k, Cpu&) { root(k).kind = LoopKind::serial; });
   expect_another_key("op", [](TestKernel& k, Cpu&) { std::get<Compute>(root(k).body[1]).op = Op::abs; });
-  expect_another_key("index", [](TestKernel& k, Cpu&) { std::get<Load>(root(k).body[0]).index[0].constant = 1; });
+  expect_another_key("index",
+                     [](TestKernel& k, Cpu&) { std::get<Load>(root(k).body[0]).index[0].constant = 1; });
   expect_another_key("guard", [](TestKernel& k, Cpu&) {
     std::get<Load>(root(k).body[0]).guard = {{Index(0), 0, 1}};
   });
-  expect_another_key("streamed", [](TestKernel& k, Cpu&) { std::get<Store>(root(k).body[2]).non_temporal = true; });
+  expect_another_key("streamed",
+                     [](TestKernel& k, Cpu&) { std::get<Store>(root(k).body[2]).non_temporal = true; });
   expect_another_key("dtype", [](TestKernel& k, Cpu&) { k.values[0] = DType::i32; });
   expect_another_key("strides", [](TestKernel& k, Cpu&) { k.buffers[0].strides = {8}; });
   expect_another_key("aligned", [](TestKernel& k, Cpu&) { k.buffers[0].aligned = true; });

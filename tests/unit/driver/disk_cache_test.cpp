@@ -1,4 +1,5 @@
-// Programs whose code a process before has left: they do the same, and whatever is wrong with what was left does not matter.
+// Programs whose code a process before has left: they do the same, and whatever is wrong with what was left
+// does not matter.
 
 #include "cache/disk_cache.h"
 
@@ -89,9 +90,10 @@ TEST_F(DiskPrograms, DamagedOnesAreCompiledAnew) {
   EXPECT_EQ(from_disk(graph), 0);
   const std::filesystem::path path = files().at(0);
   const std::string whole = content_of(path);
-  std::vector<std::string> damaged = {whole + "more", std::string(whole.size(), '\0'), std::string(1 << 20, 'x')};
-  for (const size_t size : {size_t{0}, size_t{1}, size_t{7}, size_t{8}, size_t{40}, size_t{71}, size_t{87}, size_t{88},
-                            size_t{89}, size_t{200}, whole.size() / 2, whole.size() - 1})
+  std::vector<std::string> damaged = {whole + "more", std::string(whole.size(), '\0'),
+                                      std::string(1 << 20, 'x')};
+  for (const size_t size : {size_t{0}, size_t{1}, size_t{7}, size_t{8}, size_t{40}, size_t{71}, size_t{87},
+                            size_t{88}, size_t{89}, size_t{200}, whole.size() / 2, whole.size() - 1})
     damaged.push_back(whole.substr(0, size));
   for (size_t at = 0; at < whole.size(); at += whole.size() / 40 + 1) {
     damaged.push_back(whole);
@@ -115,11 +117,14 @@ TEST_F(DiskPrograms, WhatIsNoCodeIsCompiledAnew) {
   Digest key;
   std::copy_n(whole.begin() + 40, key.size(), key.begin());
   const std::string object = decode_entry(key, whole)->content;
-  const size_t elf = object.find("\x7f""ELF");
+  const size_t elf = object.find(
+      "\x7f"
+      "ELF");
   std::vector<std::string> contents = {"", "garbage", std::string(100, '\xff'), object.substr(0, elf)};
   contents.push_back(Fingerprint().add(size_t{0}).add("no object").bytes());
   contents.push_back(Fingerprint().add(size_t{1}).add("system").add(object.substr(elf)).bytes());
-  contents.push_back(Fingerprint().add(size_t{0}).add(object.substr(elf)).bytes());  // binds nothing that it calls
+  contents.push_back(
+      Fingerprint().add(size_t{0}).add(object.substr(elf)).bytes());  // binds nothing that it calls
   contents.push_back(Fingerprint().add(size_t{0}).add(object.substr(elf, 200)).bytes());
   for (const std::string& content : contents) {
     write(path, encode_entry(key, "", content));
