@@ -144,7 +144,13 @@ def count(chosen: list[Workload]) -> dict[str, dict[str, int]]:
                     str(request),
                 ],
                 check=True,
-                env=os.environ | {"TOKAMAK_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1"},
+                env=os.environ
+                | {
+                    "TOKAMAK_NUM_THREADS": "1",
+                    "TOKAMAK_CACHE_SIZE": "0",
+                    "PYTHONHASHSEED": "0",
+                    "OMP_NUM_THREADS": "1",
+                },
                 stdout=None if sys.stdout.isatty() else subprocess.DEVNULL,
             )
             notes = json.loads((folder / "reply.json").read_text())

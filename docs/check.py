@@ -132,6 +132,7 @@ def main() -> int:
     options = parser.parse_args()
     os.environ["TOKAMAK_CPU"] = "x86-64-v3"
     os.environ.pop("TOKAMAK_LOGS", None)
+    os.environ["TOKAMAK_CACHE_SIZE"] = "0"  # what the pages say of compiling is about the first time
     problems: list[str] = []
     pages = [page.resolve() for page in options.pages or PAGES]
     with tempfile.TemporaryDirectory() as folder:

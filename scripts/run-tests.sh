@@ -10,6 +10,10 @@ shift 2
 logs=$build/test-logs
 mkdir -p "$logs"
 cd "$root" || exit 1
+# A disk cache of their own: what the user has kept neither helps nor is changed.
+TOKAMAK_CACHE_DIR=$(mktemp -d)
+export TOKAMAK_CACHE_DIR
+trap 'rm -rf "$TOKAMAK_CACHE_DIR"' EXIT
 export TOKAMAK_VERIFY=1  # the compiler checks its own work after every stage
 
 run_cpp() {

@@ -14,5 +14,6 @@ config.excludes = ["python", "unit"]  # noqa: F821
 config.environment["PATH"] = os.pathsep.join(  # noqa: F821
     [config.tokamak_bin, config.llvm_tools, os.environ["PATH"]]  # noqa: F821
 )
+config.environment["TOKAMAK_CACHE_SIZE"] = "0"  # noqa: F821  (what the user has kept is not for tests)
 for name in [name for name in os.environ if name.startswith("TOKAMAK_")]:
     config.environment[name] = os.environ[name]  # noqa: F821

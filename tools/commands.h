@@ -32,4 +32,7 @@ int run_explain(const Arguments& arguments);
 std::span<const Option> run_options();
 int run_run(const Arguments& arguments);
 
+std::span<const Option> cache_options();
+int run_cache(const Arguments& arguments);
+
 }  // namespace tokamak::tool

@@ -15,6 +15,8 @@ constexpr Command kCommands[] = {
     {"explain", "[options] FILE", "compile the functions of a text IR file and show what became of them",
      explain_options, run_explain},
     {"run", "[options] FILE", "run the functions of a text IR file on made-up data", run_options, run_run},
+    {"cache", "[size | list | path | clear]", "show or remove the compiled kernels that are kept on disk",
+     cache_options, run_cache},
 };
 
 void print_help() {

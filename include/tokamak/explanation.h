@@ -53,10 +53,11 @@ struct TOKAMAK_API KernelReport {
   std::vector<int> operations;  ///< what it swallowed: positions in Explanation::operations()
   std::vector<int> reads;       ///< operations whose values it reads from memory
   std::vector<int> writes;
-  DType dtype = DType::f32;  ///< of most of its arithmetic
-  double predicted_ns = 0;   ///< what the compiler expects it to take on one core, roughly
-  int64_t tasks = 1;         ///< that threads may share
-  int step = -1;             ///< of the program; -1: nothing to do
+  DType dtype = DType::f32;      ///< of most of its arithmetic
+  double predicted_ns = 0;       ///< what the compiler expects it to take on one core, roughly
+  int64_t tasks = 1;             ///< that threads may share
+  int step = -1;                 ///< of the program; -1: nothing to do
+  bool from_disk_cache = false;  ///< its code was made by a process before this one
 
   std::string llvm() const;  ///< made when asked for, of all its stages
   std::string assembly() const;

@@ -84,6 +84,7 @@ void bind_kernel(nb::module_& module) {
       .def_ro("predicted_ns", &KernelReport::predicted_ns)
       .def_ro("tasks", &KernelReport::tasks)
       .def_ro("step", &KernelReport::step)
+      .def_ro("from_disk_cache", &KernelReport::from_disk_cache)
       .def_prop_ro("llvm", &KernelReport::llvm)
       .def_prop_ro("asm", &KernelReport::assembly)
       .def("__repr__", [](const KernelReport& kernel) {

@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "cache/disk_cache.h"
 #include "codegen/llvm_version.h"
 #include "location.h"
 #include "reports.h"
@@ -152,6 +153,13 @@ void bind_runtime(nb::module_& module) {
     set_num_threads(count);
   });
   module.def("log_channels", &logging::channels);
+  module.def(
+      "finish_disk_cache",
+      [] {
+        DiskCache::finish();
+        DiskCache::log_notes();
+      },
+      nb::call_guard<nb::gil_scoped_release>());
   module.def("set_log_channels", [](const std::string& names) { logging::set_channels(names); });
   module.def("set_log_handler", set_log_handler);
   module.def("set_library_folders", &set_library_folders);

@@ -199,6 +199,8 @@ def identifiers(names: list[str]) -> list[str]:
 
 
 def identifier(name: str) -> str:
+    if name.isascii() and name.isidentifier():
+        return name  # most are: others need what takes long to load
     plain = re.sub(r"\W+", "_", name, flags=re.ASCII)
     plain = plain.rstrip("_") if name.endswith("]") else plain
     return plain if plain and not plain[0].isdigit() else f"_{plain}"

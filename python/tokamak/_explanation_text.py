@@ -78,6 +78,8 @@ def _notes(e: Explanation) -> list[tuple[str, str]]:
         notes.append(("measured", f"{time_text(e.measured.seconds)} a call, {share} of the roofline"))
     stages = ", ".join(f"{one.stage} {one.milliseconds:.3g}" for one in e.times)
     notes.append(("compiled", f"in {sum(one.milliseconds for one in e.times):.3g} ms ({stages})"))
+    if kept := sum(kernel.from_disk_cache for kernel in e.kernels):
+        notes.append(("disk cache", f"had {kept} of {plural(len(e.kernels), 'kernel')}"))
     return notes
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 from typing import TYPE_CHECKING
 
 from . import _native
@@ -58,6 +59,7 @@ def _prepare() -> None:
         logger.addHandler(handler)
     logger.setLevel(logging.DEBUG)
     _native.set_log_handler(log)
+    atexit.register(_native.finish_disk_cache)  # which tells what went wrong when it wrote
 
 
 def _others(logger: logging.Logger, ours: logging.Handler) -> bool:

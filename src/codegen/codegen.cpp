@@ -4,7 +4,8 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include "codegen/emit.h"
-#include "codegen/jit.h"
+#include "codegen/kept_code.h"
+#include "codegen/object_key.h"
 #include "codegen/target.h"
 #include "support/verification.h"
 
@@ -36,29 +37,31 @@ CodeModule generate(const LoopKernel& kernel, const Cpu& cpu, bool keep_names) {
 
 class LinkedKernel final : public NativeKernel {
  public:
-  LinkedKernel(std::unique_ptr<codegen::LinkedObject> object, const LoopKernel& kernel)
-      : object_(std::move(object)) {
-    for (size_t nest = 0; nest < kernel.nests.size(); ++nest)
-      nests_.push_back(
-          reinterpret_cast<NestFunction>(object_->address_of(codegen::nest_symbol(kernel, nest))));
+  explicit LinkedKernel(codegen::LinkedCode code) : object_(std::move(code.object)) {
+    for (void* address : code.addresses) nests_.push_back(reinterpret_cast<NestFunction>(address));
+    from_disk_ = code.from_disk;
   }
 
  private:
   std::unique_ptr<codegen::LinkedObject> object_;
 };
 
+codegen::ObjectCode object_code(const LoopKernel& kernel, const Cpu& cpu) {
+  CodeModule code = generate(kernel, cpu, /*keep_names=*/false);
+  if (verification_enabled()) verify_module(code);
+  return codegen::object_code(code);
+}
+
 }  // namespace
 
 std::shared_ptr<const NativeKernel> compile(const LoopKernel& kernel, const Cpu& cpu) {
   if (!cpu.runs_here)
     throw InternalError("compiling " + kernel.name + " for a processor that is not here: " + cpu.name);
-  CodeModule code = generate(kernel, cpu, /*keep_names=*/false);
-  if (verification_enabled()) {
-    verify_module(code);
-  }
-  auto object = codegen::machine_code(*code.module, cpu, llvm::CodeGenFileType::ObjectFile);
-  auto linked = codegen::link_object({object.data(), object.size()}, kernel.name, code.externals);
-  return std::make_shared<LinkedKernel>(std::move(linked), kernel);
+  codegen::CodeRequest request{.name = kernel.name, .key = codegen::object_key(kernel, cpu), .cpu = cpu};
+  for (size_t nest = 0; nest < kernel.nests.size(); ++nest)
+    request.symbols.push_back(codegen::nest_symbol(kernel, nest));
+  return std::make_shared<LinkedKernel>(
+      codegen::link_kept(request, [&] { return object_code(kernel, cpu); }));
 }
 
 std::string emit_llvm(const LoopKernel& kernel, const Cpu& cpu) {

@@ -30,12 +30,14 @@ class NativeKernel {
  public:
   virtual ~NativeKernel() = default;
   const std::vector<NestFunction>& nests() const { return nests_; }
+  bool from_disk() const { return from_disk_; }  ///< the disk cache had it
 
  protected:
   std::vector<NestFunction> nests_;
+  bool from_disk_ = false;
 };
 
-/// Generates code. Thread-safe; several threads may compile at once.
+/// Generates code, or takes it from the disk cache. Thread-safe; several threads may compile at once.
 std::shared_ptr<const NativeKernel> compile(const LoopKernel& kernel, const Cpu& cpu);
 
 /// The code as text, for reports and tests; works for processors this machine does not have.

@@ -134,7 +134,7 @@ class OrcObject final : public LinkedObject {
 }  // namespace
 
 std::unique_ptr<LinkedObject> link_object(std::span<const char> object, const std::string& name,
-                                          const std::map<std::string, void*>& externals) {
+                                          const Externals& externals) {
   Session& session = the_session();
   orc::JITDylib& library = session.add_library(name);
   auto linked = std::make_unique<OrcObject>(library);

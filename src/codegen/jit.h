@@ -1,10 +1,10 @@
 #pragma once
 
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
-#include <vector>
+
+#include "codegen/external.h"
 
 namespace tokamak::codegen {
 
@@ -17,6 +17,6 @@ class LinkedObject {
 
 /// Links object code, binding undefined symbols to `externals` first, then to the process. Thread-safe.
 std::unique_ptr<LinkedObject> link_object(std::span<const char> object, const std::string& name,
-                                          const std::map<std::string, void*>& externals);
+                                          const Externals& externals);
 
 }  // namespace tokamak::codegen

@@ -4,20 +4,28 @@
 #include <memory>
 #include <mutex>
 
-#include "codegen/jit.h"
+#include "codegen/kept_code.h"
 #include "codegen/module.h"
+#include "codegen/object_key.h"
 #include "codegen/target.h"
 
 namespace tokamak::codegen {
 namespace {
 
-std::unique_ptr<LinkedObject> generate(const Cpu& cpu) {
+ObjectCode generate(const Cpu& cpu) {
   CodeModule code(cpu, "lanewise", /*keep_names=*/false);
   for (Lane lane : {Lane::f32, Lane::f64}) {
     for (int arity : {1, 2}) code.define_lanewise(lane, arity);
   }
-  const auto object = machine_code(*code.module, cpu, llvm::CodeGenFileType::ObjectFile);
-  return link_object({object.data(), object.size()}, "lanewise", {});
+  return object_code(code);
+}
+
+LinkedCode link(const Cpu& cpu) {
+  CodeRequest request{.name = "lanewise", .key = object_key("lanewise", cpu), .cpu = cpu};
+  for (Lane lane : {Lane::f32, Lane::f64}) {
+    for (int arity : {1, 2}) request.symbols.push_back(lanewise_symbol(lane, arity));
+  }
+  return link_kept(request, [&] { return generate(cpu); });
 }
 
 }  // namespace
@@ -30,11 +38,11 @@ void* lanewise_address(Lane lane, int arity, const Cpu& cpu) {
   if (!cpu.runs_here) return nullptr;  // code to look at
   static std::mutex mutex;
   // Never destroyed: kernels held by static objects may call them until the very end.
-  static auto* generated = new std::map<std::string, std::unique_ptr<LinkedObject>>;
+  static auto* linked = new std::map<std::string, LinkedCode>;
   const std::lock_guard lock(mutex);
-  std::unique_ptr<LinkedObject>& object = (*generated)[cpu.name];
-  if (object == nullptr) object = generate(cpu);
-  return object->address_of(lanewise_symbol(lane, arity));
+  LinkedCode& code = (*linked)[cpu.name];
+  if (code.object == nullptr) code = link(cpu);
+  return code.object->address_of(lanewise_symbol(lane, arity));
 }
 
 }  // namespace tokamak::codegen

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <span>
 
+#include "codegen/external.h"
 #include "codegen/lanewise.h"
 #include "codegen/target.h"
-#include "support/transpose_tile.h"
 
 namespace tokamak::codegen {
 namespace {
@@ -151,7 +151,7 @@ llvm::Function* CodeModule::masked_load(llvm::FixedVectorType* type) {
 
 llvm::Function* CodeModule::external(const LibmFunction& function) {
   if (llvm::Function* known = module->getFunction(function.name)) return known;
-  externals.emplace(function.name, function.address);
+  externals.insert(function.name);
   llvm::Type* type = lane_type(function.lane);
   std::vector<llvm::Type*> operands(static_cast<size_t>(function.arity), type);
   auto* signature = llvm::FunctionType::get(type, operands, false);
@@ -163,9 +163,9 @@ llvm::Function* CodeModule::external(const LibmFunction& function) {
 }
 
 llvm::Function* CodeModule::transpose_tile(int64_t element_bytes) {
-  const std::string name = "tokamak_transpose_" + std::to_string(element_bytes);
+  const std::string name = transpose_symbol(element_bytes);
   if (llvm::Function* known = module->getFunction(name)) return known;
-  externals.emplace(name, reinterpret_cast<void*>(tokamak::transpose_tile(element_bytes, cpu)));
+  externals.insert(name);
   Builder b = builder();
   llvm::Type* pointer = b.getPtrTy();
   llvm::Type* number = b.getInt64Ty();
@@ -179,7 +179,7 @@ llvm::Function* CodeModule::transpose_tile(int64_t element_bytes) {
 llvm::Function* CodeModule::lanewise(const LibmFunction& libm) {
   const std::string name = lanewise_symbol(libm.lane, libm.arity);
   if (llvm::Function* known = module->getFunction(name)) return known;
-  externals.emplace(name, lanewise_address(libm.lane, libm.arity, cpu));
+  externals.insert(name);
   return declare_lanewise(libm.arity, name);
 }
 
@@ -241,6 +241,11 @@ void CodeModule::leave_numbers_in_memory() {
     for (llvm::User* user : number->users())
       llvm::cast<llvm::Instruction>(user)->setMetadata(llvm::LLVMContext::MD_invariant_load, nullptr);
   }
+}
+
+ObjectCode object_code(CodeModule& code) {
+  const auto bytes = machine_code(*code.module, code.cpu, llvm::CodeGenFileType::ObjectFile);
+  return {std::string(bytes.data(), bytes.size()), code.externals};
 }
 
 }  // namespace tokamak::codegen

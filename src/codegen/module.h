@@ -9,8 +9,10 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
+#include "codegen/kept_code.h"
 #include "ops/scalar_builder.h"
 #include "support/cpu.h"
 
@@ -23,7 +25,7 @@ struct CodeModule {
   Cpu cpu;
   std::unique_ptr<llvm::LLVMContext> context;
   std::unique_ptr<llvm::Module> module;
-  std::map<std::string, void*> externals;  ///< C functions that the code calls, with their addresses
+  std::set<std::string> externals;  ///< what the code calls; see external_address
 
   /// An empty module for the processor. Without names, values are numbered: faster, less readable.
   CodeModule(const Cpu& cpu, const std::string& name, bool keep_names);
@@ -61,5 +63,8 @@ struct CodeModule {
   std::vector<llvm::GlobalVariable*> numbers_;  ///< the same, in the order of their making
   llvm::Function* declare_lanewise(int arity, const std::string& name);
 };
+
+/// The module as an object file.
+ObjectCode object_code(CodeModule& code);
 
 }  // namespace tokamak::codegen

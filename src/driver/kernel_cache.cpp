@@ -1,9 +1,11 @@
 #include "driver/kernel_cache.h"
 
+#include <algorithm>
 #include <exception>
 #include <mutex>
 #include <unordered_map>
 
+#include "cache/disk_cache.h"
 #include "ir/text.h"
 #include "runtime/profiler.h"
 #include "runtime/thread_pool.h"
@@ -110,6 +112,15 @@ std::shared_ptr<const CompiledKernel> compile_one(const KernelRequest& request, 
 
 }  // namespace
 
+bool CompiledKernel::is_from_disk() const {
+  if (product == nullptr) return code != nullptr && code->from_disk();
+  const auto has_code = [](const CompiledStage& stage) { return stage.code != nullptr; };
+  const auto is_other = [](const CompiledStage& stage) {
+    return stage.code != nullptr && !stage.code->from_disk();
+  };
+  return std::ranges::any_of(product->stages, has_code) && std::ranges::none_of(product->stages, is_other);
+}
+
 std::vector<std::shared_ptr<const CompiledKernel>> compile_kernels(const std::vector<KernelRequest>& requests,
                                                                    bool fast_math, const Cpu& cpu) {
   KernelCache& cache = KernelCache::instance();
@@ -139,8 +150,13 @@ std::vector<std::shared_ptr<const CompiledKernel>> compile_kernels(const std::ve
   for (size_t i : missing) kernels[i] = cache.put(keys[i], kernels[i]);
   for (size_t i = 0; i < requests.size(); ++i) kernels[i] = kernels[first_with.at(keys[i])];
   if (logging::enabled(logging::Channel::cache)) {
-    logging::log(logging::Channel::cache, std::to_string(requests.size()) + " kernels, " +
-                                              std::to_string(missing.size()) + " compiled");
+    const auto from_disk = static_cast<size_t>(
+        std::ranges::count_if(missing, [&](size_t i) { return kernels[i]->is_from_disk(); }));
+    std::string text = std::to_string(requests.size()) + " kernels, " +
+                       std::to_string(missing.size() - from_disk) + " compiled";
+    if (from_disk > 0) text += ", " + std::to_string(from_disk) + " from the disk cache";
+    logging::log(logging::Channel::cache, text);
+    DiskCache::log_notes();
   }
   return kernels;
 }

@@ -23,6 +23,9 @@ struct CompiledKernel {
   std::shared_ptr<const CompiledProduct> product;
   /// A sort: all of it. `loops` has only the name, and there is no code.
   std::shared_ptr<const CompiledSort> sort;
+
+  /// It has code, and all of it was in the disk cache.
+  bool is_from_disk() const;
 };
 
 /// One kernel to compile.

@@ -207,6 +207,7 @@ std::shared_ptr<Explanation> explain(const Journey& journey) {
       report.predicted_ns = step.cost;
       report.tasks = step.tasks;
     }
+    report.from_disk_cache = compiled.is_from_disk();
     report.code = std::make_shared<const ReportedCode>(code_of(compiled, journey.cpu));
     explanation->kernels_.push_back(std::move(report));
   }
@@ -250,6 +251,9 @@ std::string Explanation::to_string() const {
     text << (i == 0 ? "" : ", ") << times_[i].stage << " " << times_[i].milliseconds;
   }
   text << ")\n";
+  const auto from_disk = std::ranges::count_if(kernels_, &KernelReport::from_disk_cache);
+  if (from_disk > 0)
+    text << "from the disk cache: " << from_disk << " of " << kernels_.size() << " kernels\n";
   return text.str();
 }
 

@@ -11,8 +11,8 @@ namespace tokamak {
 
 namespace {
 
-constexpr std::array<std::string_view, 6> kNames = {"reuse",     "pool",     "vector-math",
-                                                    "streaming", "skipping", "winograd"};
+constexpr std::array<std::string_view, kParts> kNames = {"reuse",    "pool",     "vector-math", "streaming",
+                                                         "skipping", "winograd", "disk-cache"};
 
 uint32_t bit_of(size_t part) { return uint32_t{1} << part; }
 
@@ -30,7 +30,7 @@ uint32_t disabled_by_environment() {
     } else if (!name.empty()) {
       std::fprintf(stderr,
                    "tokamak: TOKAMAK_DISABLE names no part '%.*s'; there are reuse, pool, vector-math, "
-                   "streaming, skipping and winograd\n",
+                   "streaming, skipping, winograd and disk-cache\n",
                    static_cast<int>(name.size()), name.data());
     }
   }

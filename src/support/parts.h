@@ -11,7 +11,9 @@ enum class Part {
   streaming,    ///< large results are stored past the caches
   skipping,     ///< scores of attention that a mask hides are not computed
   winograd,     ///< convolutions with windows of 3x3 by fewer products than there are weights
+  disk_cache,   ///< compiled objects are kept for other processes
 };
+inline constexpr int kParts = 7;
 
 bool is_enabled(Part part);
 

@@ -1,10 +1,23 @@
 """Settings of all Python tests."""
 
 import os
+import shutil
+import tempfile
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+
+# The tests, and the processes that they start, have a disk cache of their own.
+_folder = tempfile.mkdtemp(prefix="tokamak-tests-")
+os.environ["TOKAMAK_CACHE_DIR"] = os.path.join(_folder, "cache")
+for _name in ("TOKAMAK_CACHE_SIZE", "XDG_CACHE_HOME"):
+    os.environ.pop(_name, None)
+
+
+def pytest_unconfigure():
+    shutil.rmtree(_folder, ignore_errors=True)
+
 
 # `make test` tries the same examples every time, so that what it says is about the change at hand; `make explore`
 # draws new ones, and what it finds becomes an @example.

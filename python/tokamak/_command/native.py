@@ -19,11 +19,16 @@ COMMANDS = {
 
 
 def is_for_it(words: Sequence[str]) -> bool:
-    """Whether the native program does this: its own subcommands, and explain of a file of text IR."""
+    """Whether the native program does this: its own subcommands, explain of a file of text IR, and what is kept on disk."""
     if not words:
         return False
     is_text = any(word == "-" or word.endswith(".tok") for word in words[1:])
-    return words[0] in COMMANDS or (words[0] == "explain" and is_text)
+    is_about_disk = set(words[1:]) <= {"size", "list", "path", "clear", "--json"}
+    return (
+        words[0] in COMMANDS
+        or (words[0] == "explain" and is_text)
+        or (words[0] == "cache" and is_about_disk)
+    )
 
 
 def _program() -> str:

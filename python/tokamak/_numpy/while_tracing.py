@@ -291,9 +291,13 @@ def is_store(code: CodeType, offset: int) -> bool:
 
 def _made_for_arrays(original: Any) -> Any:
     """What is done for Arrays; where there is an out=, by the way that writes to it."""
-    if not outs.has_out(original):
-        return TABLE[original]
-    return lambda *args, **kwargs: dispatch.array_function(original, args, kwargs)
+
+    def make(*args: Any, **kwargs: Any) -> Any:  # to find out takes longer than most first calls may
+        if outs.has_out(original):
+            return dispatch.array_function(original, args, kwargs)
+        return TABLE[original](*args, **kwargs)
+
+    return make
 
 
 def _replacement(one: Replaced, original: Any) -> Any:

@@ -3,37 +3,25 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/math/libm.h"
 #include "ops/math/math.h"
 
 namespace tokamak::scalar {
 namespace {
-
-Expr call(const LibmFunction& f32, const LibmFunction& f64, Expr a, Expr b) {
-  const Scalar operands[] = {a, b};
-  return {a.builder, a.builder->call(a.is_f32() ? f32 : f64, operands)};
-}
-
-Expr called_fmod(Expr a, Expr b) {
-  static const LibmFunction f32{"fmodf", Lane::f32, 2,
-                                reinterpret_cast<void*>(static_cast<Libm2F32>(&::fmodf))};
-  static const LibmFunction f64{"fmod", Lane::f64, 2,
-                                reinterpret_cast<void*>(static_cast<Libm2F64>(&::fmod))};
-  return call(f32, f64, a, b);
-}
 
 /// a - trunc(a / b) * b, without rounding. The quotient is whole and has few enough bits to be exact, but may
 /// have been rounded up to a whole number: then the difference, which a fused step gives exactly, has the
 /// wrong sign, and one b less is taken away. Quotients of more bits, zero, infinity and NaN are left to the C
 /// library.
 Expr exact_fmod(Expr a, Expr b) {
-  if (!a.has_fma()) return called_fmod(a, b);
+  if (!a.has_fma()) return math::libm::fmod(a, b);
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   Expr ratio = a / b;
   Expr is_rare = (abs(ratio) >= (a.is_f32() ? 0x1p22 : 0x1p51)) | is_nan(ratio) | (abs(b) == kInfinity);
   Expr difference = mul_add(-trunc(ratio), b, a);
   Expr is_beyond = (difference != 0.0) & ((difference < 0.0) ^ (a < 0.0));
   Expr remainder = select(is_beyond, difference + copysign(b, a), difference);
-  return unlikely(is_rare, copysign(remainder, a), [&] { return called_fmod(a, b); });
+  return unlikely(is_rare, copysign(remainder, a), [&] { return math::libm::fmod(a, b); });
 }
 
 struct IntegerDivision {

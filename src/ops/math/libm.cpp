@@ -2,40 +2,49 @@
 
 #include <math.h>
 
+#include <algorithm>
+
 namespace tokamak::math::libm {
 
 namespace {
 
-Expr call(Expr x, const char* name32, Libm1F32 f32, const char* name64, Libm1F64 f64) {
-  LibmFunction function = x.is_f32() ? LibmFunction{name32, Lane::f32, 1, reinterpret_cast<void*>(f32)}
-                                     : LibmFunction{name64, Lane::f64, 1, reinterpret_cast<void*>(f64)};
-  return {x.builder, x.builder->call(function, std::span<const Scalar>(&x.value, 1))};
+/// What C declares as NAMEf for floats and as NAME for doubles.
+#define TOKAMAK_FUNCTIONS_OF_ONE(F)                                                                      \
+  F(exp)                                                                                                 \
+  F(exp2) F(expm1) F(log) F(log2) F(log10) F(log1p) F(sin) F(cos) F(tan) F(asin) F(acos) F(atan) F(sinh) \
+      F(cosh) F(tanh) F(asinh) F(acosh) F(atanh) F(erf) F(erfc) F(cbrt)
+#define TOKAMAK_FUNCTIONS_OF_TWO(F) F(fmod)
+
+#define TOKAMAK_ONE(name)                                                                \
+  {#name "f", Lane::f32, 1, reinterpret_cast<void*>(static_cast<Libm1F32>(&::name##f))}, \
+      {#name, Lane::f64, 1, reinterpret_cast<void*>(static_cast<Libm1F64>(&::name))},
+#define TOKAMAK_TWO(name)                                                                \
+  {#name "f", Lane::f32, 2, reinterpret_cast<void*>(static_cast<Libm2F32>(&::name##f))}, \
+      {#name, Lane::f64, 2, reinterpret_cast<void*>(static_cast<Libm2F64>(&::name))},
+
+const LibmFunction kFunctions[] = {TOKAMAK_FUNCTIONS_OF_ONE(TOKAMAK_ONE)
+                                       TOKAMAK_FUNCTIONS_OF_TWO(TOKAMAK_TWO)};
+
+Expr call(std::string_view name32, std::string_view name64, Expr x, std::span<const Scalar> operands) {
+  return {x.builder, x.builder->call(*function_named(x.is_f32() ? name32 : name64), operands)};
 }
 
 }  // namespace
 
-Expr exp(Expr x) { return call(x, "expf", ::expf, "exp", ::exp); }
-Expr exp2(Expr x) { return call(x, "exp2f", ::exp2f, "exp2", ::exp2); }
-Expr expm1(Expr x) { return call(x, "expm1f", ::expm1f, "expm1", ::expm1); }
-Expr log(Expr x) { return call(x, "logf", ::logf, "log", ::log); }
-Expr log2(Expr x) { return call(x, "log2f", ::log2f, "log2", ::log2); }
-Expr log10(Expr x) { return call(x, "log10f", ::log10f, "log10", ::log10); }
-Expr log1p(Expr x) { return call(x, "log1pf", ::log1pf, "log1p", ::log1p); }
-Expr sin(Expr x) { return call(x, "sinf", ::sinf, "sin", ::sin); }
-Expr cos(Expr x) { return call(x, "cosf", ::cosf, "cos", ::cos); }
-Expr tan(Expr x) { return call(x, "tanf", ::tanf, "tan", ::tan); }
-Expr asin(Expr x) { return call(x, "asinf", ::asinf, "asin", ::asin); }
-Expr acos(Expr x) { return call(x, "acosf", ::acosf, "acos", ::acos); }
-Expr atan(Expr x) { return call(x, "atanf", ::atanf, "atan", ::atan); }
-Expr sinh(Expr x) { return call(x, "sinhf", ::sinhf, "sinh", ::sinh); }
-Expr cosh(Expr x) { return call(x, "coshf", ::coshf, "cosh", ::cosh); }
-Expr tanh(Expr x) { return call(x, "tanhf", ::tanhf, "tanh", ::tanh); }
-Expr asinh(Expr x) { return call(x, "asinhf", ::asinhf, "asinh", ::asinh); }
-Expr acosh(Expr x) { return call(x, "acoshf", ::acoshf, "acosh", ::acosh); }
-Expr atanh(Expr x) { return call(x, "atanhf", ::atanhf, "atanh", ::atanh); }
-Expr erf(Expr x) { return call(x, "erff", ::erff, "erf", ::erf); }
-Expr erfc(Expr x) { return call(x, "erfcf", ::erfcf, "erfc", ::erfc); }
-Expr cbrt(Expr x) { return call(x, "cbrtf", ::cbrtf, "cbrt", ::cbrt); }
+const LibmFunction* function_named(std::string_view name) {
+  const auto* found = std::ranges::find(kFunctions, name, &LibmFunction::name);
+  return found == std::end(kFunctions) ? nullptr : found;
+}
+
+#define TOKAMAK_CALL_ONE(name) \
+  Expr name(Expr x) { return call(#name "f", #name, x, std::span<const Scalar>(&x.value, 1)); }
+#define TOKAMAK_CALL_TWO(name)                    \
+  Expr name(Expr x, Expr y) {                     \
+    const Scalar operands[] = {x.value, y.value}; \
+    return call(#name "f", #name, x, operands);   \
+  }
+TOKAMAK_FUNCTIONS_OF_ONE(TOKAMAK_CALL_ONE)
+TOKAMAK_FUNCTIONS_OF_TWO(TOKAMAK_CALL_TWO)
 
 Expr rsqrt(Expr x) { return 1.0 / sqrt(x); }
 Expr sigmoid(Expr x) { return 1.0 / (1.0 + exp(-x)); }

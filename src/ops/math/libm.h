@@ -3,9 +3,14 @@
 // The C library, one call per lane: for arguments too rare to deserve vector code, and for all where vector
 // math is turned off.
 
+#include <string_view>
+
 #include "ops/math/expr.h"
 
 namespace tokamak::math::libm {
+
+/// Of those below, the function of C that a name such as "sinf" stands for; null if none does.
+const LibmFunction* function_named(std::string_view name);
 
 Expr exp(Expr x);
 Expr exp2(Expr x);
@@ -29,6 +34,7 @@ Expr atanh(Expr x);
 Expr erf(Expr x);
 Expr erfc(Expr x);
 Expr cbrt(Expr x);
+Expr fmod(Expr x, Expr y);
 Expr rsqrt(Expr x);    ///< 1 / sqrt(x), which C does not have
 Expr sigmoid(Expr x);  ///< nor this, 1 / (1 + exp(-x))
 
