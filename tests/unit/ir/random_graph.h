@@ -15,14 +15,21 @@ struct RandomGraphOptions {
   bool exact_only = false;
   /// Shapes of parameters and constants; a few small ones when empty.
   std::vector<Shape> shapes = {};
+  /// Of 100 steps, how many add one of the patterns that the compiler looks for (softmax, convolution,
+  /// attention, part of a sorted array, ...) instead of one op.
+  int idioms = 0;
+  /// Indices that are checked at run time, some of them out of range: then running the graph is an error.
+  bool checks = false;
+  /// Special values among the elements of constants.
+  bool specials = true;
 };
 
 /// A graph of all kinds of ops over small shapes, the same for the same seed.
 Graph random_graph(uint32_t seed, const RandomGraphOptions& options = {});
 
-/// Elements around zero, with special values among them (NaN, infinities, signed zeros, extremes).
-Tensor random_tensor(const TensorType& type, std::mt19937& random);
-std::vector<Tensor> random_arguments(const Graph& graph, std::mt19937& random);
+/// Elements around zero; with `specials`, NaN, infinities, signed zeros and extremes among them.
+Tensor random_tensor(const TensorType& type, std::mt19937& random, bool specials = true);
+std::vector<Tensor> random_arguments(const Graph& graph, std::mt19937& random, bool specials = true);
 
 /// Where the tensors differ, or nothing. A NaN equals any NaN. Floats may be `ulps` apart.
 std::string difference(const Tensor& a, const Tensor& b, int64_t ulps = 0);
