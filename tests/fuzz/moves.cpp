@@ -82,7 +82,7 @@ class Mover {
     const double length = terms();
     // As close as a pairwise sum (reference_sums.cpp), on both sides.
     const double accumulating = 2 * unit_of(accumulator_) * (20 + std::log2(std::max(length, 1.0)));
-    move_each(exact, magnitudes, accumulating, length, 1);
+    move_each(exact, magnitudes, accumulating, 0, 1);
   }
 
   void dot() {
@@ -97,7 +97,8 @@ class Mover {
       const double all = length * largest(operands_[0]) * largest(operands_[1]);
       for (double& magnitude : magnitudes.as_mutable<double>()) magnitude = std::max(magnitude, all);
     }
-    move_each(exact, magnitudes, accumulating, length, divided ? length : 1);
+    // Products too small for the format are rounded to multiples of its smallest number.
+    move_each(exact, magnitudes, accumulating, length * smallest_of(accumulator_), divided ? length : 1);
   }
 
   void product() {
@@ -175,7 +176,7 @@ class Mover {
     std::memcpy(value_.mutable_data() + static_cast<size_t>(i) * size, scalar_tensor(dtype_, value).data(), size);
   }
 
-  void move_each(const Tensor& exact, const Tensor& magnitudes, double relative, double length,
+  void move_each(const Tensor& exact, const Tensor& magnitudes, double relative, double absolute,
                  double headroom) {
     for (int64_t i = 0; i < node_.type.elements(); ++i) {
       const double want = element_as_double(exact, i);
@@ -183,7 +184,7 @@ class Mover {
       if (!(magnitude * headroom < largest_of(accumulator_) / 2)) {
         set(i, anything(want));  // an overflow on the way, or not
       } else if (std::isfinite(want)) {
-        set(i, want + between() * (relative * magnitude + length * smallest_of(accumulator_)));
+        set(i, want + between() * (relative * magnitude + absolute));
       }
     }
   }

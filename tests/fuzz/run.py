@@ -67,6 +67,10 @@ class Tally:
     failures: list[Failure] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
+    def add(self, failure: Failure) -> None:
+        self.failures.append(failure)
+        print(f"seed {failure.seed}, {failure.setting}: {failure.what}", flush=True)
+
 
 def run_batch(tool: Path, first: int, count: int, setting: Setting, tally: Tally) -> None:
     """A process that crashes is started again behind the program that did it."""
@@ -87,7 +91,7 @@ def run_batch(tool: Path, first: int, count: int, setting: Setting, tally: Tally
                 elif word in ("end", "wrong"):
                     open_seed = None
                     if word == "wrong":
-                        tally.failures.append(Failure(current, setting, rest))
+                        tally.add(Failure(current, setting, rest))
                 elif word == "compiled":
                     tally.compiled += int(rest)
                 elif word == "op":
@@ -95,9 +99,7 @@ def run_batch(tool: Path, first: int, count: int, setting: Setting, tally: Tally
                     tally.ops[op] += int(uses)
             if ended.returncode != 0:
                 last = (ended.stderr.strip().splitlines() or [""])[-1]
-                what = f"the process ended with {ended.returncode} {last}"
-                tally.failures.append(Failure(current, setting, what))
-                print(f"seed {current}, {setting}: {what}", flush=True)
+                tally.add(Failure(current, setting, f"the process ended with {ended.returncode} {last}"))
         if ended.returncode == 0:
             return
         if open_seed is None and current == first:
