@@ -175,7 +175,8 @@ class Checker {
     const std::vector<Layout> layouts(arguments_.size());
     const Compiled compiled = compile(program_.graph, layouts, options);
     const Program& program = *compiled.program;
-    const bool takes_over = std::ranges::any_of(program.output_donor, [](const auto& d) { return d.has_value(); });
+    const bool takes_over =
+        std::ranges::any_of(program.output_donor, [](const auto& d) { return d.has_value(); });
     if (!takes_over && oracle_) return {};
     ++*compiled_;
     std::vector<Block> blocks;
@@ -195,7 +196,8 @@ class Checker {
     const std::vector<const int64_t*> strides(inputs.size(), nullptr);
     program.run(inputs.data(), strides.data(), outputs.data());
     std::vector<Tensor> found;
-    for (size_t i = 0; i < outputs.size(); ++i) found.push_back(Tensor::copy_of(program.outputs[i], outputs[i]));
+    for (size_t i = 0; i < outputs.size(); ++i)
+      found.push_back(Tensor::copy_of(program.outputs[i], outputs[i]));
     return oracle_ ? oracle_->compare(found) : "";
   }
 

@@ -1,8 +1,9 @@
-// Tries random programs. scripts/fuzz.py starts one of these for every processor and every part left out.
+// Tries random programs. tests/fuzz/run.py starts one of these for every processor and every part left out.
 //
 //   fuzz_programs run FIRST COUNT       the programs of the seeds from FIRST on
 //   fuzz_programs shrink SEED SECONDS   a small program that fails as that of the seed does, as a file
 //   fuzz_programs check FILE...         programs from files
+//   fuzz_programs settings              what TOKAMAK_CPU and TOKAMAK_DISABLE may be here, a line each
 //   fuzz_programs plant FIRST COUNT     how many wrong elements, planted in right results, are noticed
 
 #include <array>
@@ -18,11 +19,12 @@
 #include "fuzz/oracle.h"
 #include "fuzz/program.h"
 #include "support/cpu.h"
+#include "support/parts.h"
 
 namespace tokamak::testing {
 namespace {
 
-/// Lines that scripts/fuzz.py reads: a crash leaves "begin" without its "end".
+/// Lines that tests/fuzz/run.py reads: a crash leaves "begin" without its "end".
 int run(uint32_t first, uint32_t count) {
   std::array<int64_t, kOpCount> ops = {};
   int64_t compiled = 0;
@@ -66,8 +68,8 @@ int shrink(uint32_t seed, double seconds) {
     return 2;
   }
   program = shrunk(std::move(program), *failure, seconds);
-  std::cout << file_text(program, "Seed " + std::to_string(seed) + ", " + environment() + "compiled " + failure->way +
-                                      ":\n" + failure->what);
+  std::cout << file_text(program, "Seed " + std::to_string(seed) + ", " + environment() + "compiled " +
+                                      failure->way + ":\n" + failure->what);
   return 0;
 }
 
@@ -122,16 +124,27 @@ int plant(uint32_t first, uint32_t count) {
   return static_cast<double>(noticed) >= kWanted * static_cast<double>(planted) ? 0 : 1;
 }
 
+int show_settings() {
+  for (const char* cpu : {"x86-64", "x86-64-v3", "x86-64-v4"})
+    if (cpu_named(cpu).runs_here) std::cout << cpu << " ";
+  std::cout << "\n";
+  for (std::string_view part : part_names()) std::cout << part << " ";
+  std::cout << "\n";
+  return 0;
+}
+
 int main_of(std::span<char*> words) {
   const std::string_view command = words.size() > 1 ? words[1] : "";
   auto number = [&](size_t i) { return std::strtod(words[i], nullptr); };
   if (command == "run" && words.size() == 4)
     return run(static_cast<uint32_t>(number(2)), static_cast<uint32_t>(number(3)));
+  if (command == "settings") return show_settings();
   if (command == "plant" && words.size() == 4)
     return plant(static_cast<uint32_t>(number(2)), static_cast<uint32_t>(number(3)));
   if (command == "shrink" && words.size() == 4) return shrink(static_cast<uint32_t>(number(2)), number(3));
   if (command == "check" && words.size() > 2) return check_files(words.subspan(2));
-  std::cerr << "usage: fuzz_programs run FIRST COUNT | shrink SEED SECONDS | check FILE... | plant FIRST COUNT\n";
+  std::cerr << "usage: fuzz_programs run FIRST COUNT | shrink SEED SECONDS | check FILE... | settings | "
+               "plant FIRST COUNT\n";
   return 2;
 }
 

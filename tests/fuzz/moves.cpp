@@ -103,9 +103,8 @@ class Mover {
 
   void product() {
     const Tensor exact = widely(node_, operands_, [](double x) { return x; });
-    const Tensor highest = widely(node_, operands_, [](double x) {
-      return std::isfinite(x) ? std::max(std::abs(x), 1.0) : 1.0;
-    });
+    const Tensor highest = widely(
+        node_, operands_, [](double x) { return std::isfinite(x) ? std::max(std::abs(x), 1.0) : 1.0; });
     const Tensor lowest = widely(node_, operands_, [](double x) {
       return std::isfinite(x) && x != 0 ? std::min(std::abs(x), 1.0) : 1.0;
     });
@@ -173,7 +172,8 @@ class Mover {
 
   void set(int64_t i, double value) {
     const size_t size = size_of(dtype_);
-    std::memcpy(value_.mutable_data() + static_cast<size_t>(i) * size, scalar_tensor(dtype_, value).data(), size);
+    std::memcpy(value_.mutable_data() + static_cast<size_t>(i) * size, scalar_tensor(dtype_, value).data(),
+                size);
   }
 
   void move_each(const Tensor& exact, const Tensor& magnitudes, double relative, double absolute,
@@ -200,14 +200,14 @@ class Mover {
 
 }  // namespace
 
-Tensor moved_result(const Graph& graph, const Node& node, std::span<const Tensor> operands, const Tensor& value,
-                    Looseness looseness, std::mt19937& random) {
+Tensor moved_result(const Graph& graph, const Node& node, std::span<const Tensor> operands,
+                    const Tensor& value, Looseness looseness, std::mt19937& random) {
   // Constants and what is read as it lies have the bits they have.
   const OpFamily family = family_of(node.op);
   if (!is_float(node.type.dtype) || family == OpFamily::Source || family == OpFamily::View) return value;
   Mover mover(graph, node, operands, value, random);
-  const bool is_loose_function = looseness.functions && family == OpFamily::Elementwise &&
-                                 record_of(node.op).max_ulp > 0;
+  const bool is_loose_function =
+      looseness.functions && family == OpFamily::Elementwise && record_of(node.op).max_ulp > 0;
   if (node.op == Op::reduce_sum) {
     mover.sum();
   } else if (node.op == Op::dot) {

@@ -21,7 +21,8 @@ constexpr double kBeyond = 4;
 
 bool same_bits(const Tensor& a, const Tensor& b, int64_t i) {
   const size_t size = size_of(a.type().dtype);
-  return std::memcmp(a.data() + static_cast<size_t>(i) * size, b.data() + static_cast<size_t>(i) * size, size) == 0;
+  return std::memcmp(a.data() + static_cast<size_t>(i) * size, b.data() + static_cast<size_t>(i) * size,
+                     size) == 0;
 }
 
 bool is_nan(const Tensor& tensor, int64_t i) {
@@ -37,8 +38,8 @@ std::string shown(const Tensor& tensor, int64_t i) {
   uint64_t bits = 0;
   std::memcpy(&bits, tensor.data() + static_cast<size_t>(i) * size, size);
   char text[80];
-  std::snprintf(text, sizeof text, "%.17g (0x%0*llx)", element_as_double(tensor, i), static_cast<int>(2 * size),
-                static_cast<unsigned long long>(bits));
+  std::snprintf(text, sizeof text, "%.17g (0x%0*llx)", element_as_double(tensor, i),
+                static_cast<int>(2 * size), static_cast<unsigned long long>(bits));
   return text;
 }
 

@@ -2,11 +2,11 @@
 
 // What a program may answer: the interpreter's values, and how far native code may be from them.
 //
-// Most operations are bit-equal. A few are not: sums and products of floats are associated in another way, the sign
-// of a NaN and of a zero that is the largest of several is left open. How such a difference goes on through the rest
-// of a program is sampled: the interpreter runs the program again and again, each time with every such result moved
-// at random, as far as docs/numerics.md allows. An element that is the same in all samples must have those bits;
-// another must lie where the samples lie.
+// Most operations are bit-equal. A few are not: sums and products of floats are associated in another way,
+// the sign of a NaN and of a zero that is the largest of several is left open. How such a difference goes on
+// through the rest of a program is sampled: the interpreter runs the program again and again, each time with
+// every such result moved at random, as far as docs/numerics.md allows. An element that is the same in all
+// samples must have those bits; another must lie where the samples lie.
 
 #include <random>
 #include <string>

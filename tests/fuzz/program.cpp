@@ -12,8 +12,8 @@ namespace {
 const std::vector<Shape> kLongShapes = {{},         {1},        {37},    {5, 37}, {5, 1},  {1, 37},
                                         {2, 5, 37}, {2, 1, 37}, {37, 5}, {70},    {3, 70}, {0, 37}};
 /// Enough for several threads, with odd sizes.
-const std::vector<Shape> kLargeShapes = {{},        {1},         {4099},   {33, 129}, {129, 33},
-                                         {33, 1},   {2, 65, 33}, {1, 129}, {129},     {7, 19, 5, 3}};
+const std::vector<Shape> kLargeShapes = {{},      {1},         {4099},   {33, 129}, {129, 33},
+                                         {33, 1}, {2, 65, 33}, {1, 129}, {129},     {7, 19, 5, 3}};
 
 constexpr std::string_view kArranged = "// arranged: ";
 
@@ -28,9 +28,15 @@ FuzzProgram make_program(uint32_t seed) {
   if (size > 8) options.shapes = {};
   options.idioms = static_cast<int>(random() % 3 * 20);
   options.checks = random() % 6 == 0;
-  options.specials = random() % 3 == 0;
+  options.numbers = Numbers{static_cast<uint8_t>(random() % 3)};
+  if (random() % 40 == 0) {  // exact sums only: the interpreter takes long
+    options.large = true;
+    options.numbers = Numbers::whole;
+    options.idioms = 60;
+    options.nodes = std::min(options.nodes, 12);
+  }
   FuzzProgram program{random_graph(seed, options), {}, {}};
-  program.arguments = random_arguments(program.graph, random, options.specials);
+  program.arguments = random_arguments(program.graph, random, options.numbers);
   const bool all_dense = random() % 3 == 0;
   for (size_t i = 0; i < program.arguments.size(); ++i) {
     program.arrangements.push_back(all_dense ? Arrangement::dense

@@ -42,8 +42,8 @@ std::optional<Failure> check_apart(const FuzzProgram& program, std::string_view 
 /// A smaller program that fails in the same way. `failure` becomes that of the program returned.
 FuzzProgram shrunk(FuzzProgram program, Failure& failure, double seconds);
 
-/// A file of text IR with two functions: the program, and @arguments, which returns what it is called with. `about`
-/// goes into comments in front.
+/// A file of text IR with two functions: the program, and @arguments, which returns what it is called with.
+/// `about` goes into comments in front.
 std::string file_text(const FuzzProgram& program, const std::string& about);
 /// Throws UserError for what file_text would not write.
 FuzzProgram program_of(const std::string& text, const std::string& file_name);

@@ -1,4 +1,4 @@
-"""Random programs against the interpreter, for every processor and every part of the compiler left out in turn.
+"""Random programs against the interpreter, for every instruction set and with parts of the compiler left out.
 
 Programs are numbered. Each is compiled and run on every instruction set that this machine has, and some of
 them without one of the parts that TOKAMAK_DISABLE names; each time without one pass, unfused and so on (see
@@ -22,22 +22,17 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 
-PARTS = ["reuse", "pool", "vector-math", "streaming", "skipping", "winograd"]
 BATCH = 40  # programs of one process
 SHRINK_SECONDS = 60
 MOST_FAILURES = 20
 PROGRESS_SECONDS = 20
 
 
-def instruction_sets() -> list[str]:
-    """Those of TOKAMAK_CPU that this machine runs."""
-    flags = Path("/proc/cpuinfo").read_text()
-    found = ["x86-64"]
-    if " avx2 " in flags and " fma " in flags:
-        found.append("x86-64-v3")
-    if " avx512vl " in flags and " avx512bw " in flags and " avx512dq " in flags:
-        found.append("x86-64-v4")
-    return found
+def settings_of(tool: Path) -> tuple[list[str], list[str]]:
+    """The instruction sets that this machine has, and the parts of the compiler that can be left out."""
+    told = subprocess.run([tool, "settings"], check=True, capture_output=True, text=True).stdout
+    cpus, parts = told.splitlines()
+    return cpus.split(), parts.split()
 
 
 @dataclass(frozen=True)
@@ -107,8 +102,9 @@ def run_batch(tool: Path, first: int, count: int, setting: Setting, tally: Tally
         first = current + 1
 
 
-def batches(first: int, programs: int | None) -> Iterator[tuple[int, int, Setting]]:
-    cpus = instruction_sets()
+def batches(
+    first: int, programs: int | None, cpus: list[str], parts: list[str]
+) -> Iterator[tuple[int, int, Setting]]:
     end = None if programs is None else first + programs
     for number in itertools.count():
         start = first + number * BATCH
@@ -118,7 +114,8 @@ def batches(first: int, programs: int | None) -> Iterator[tuple[int, int, Settin
         for cpu in cpus:
             yield start, count, Setting(cpu)
         # A part and a processor each time: all pairs come in turn.
-        yield start, max(1, count // 3), Setting(cpus[number // len(PARTS) % len(cpus)], PARTS[number % len(PARTS)])
+        cpu = cpus[number // len(parts) % len(cpus)]
+        yield start, max(1, count // 3), Setting(cpu, parts[number % len(parts)])
 
 
 def shrink(tool: Path, failure: Failure, keep: Path) -> None:
@@ -172,7 +169,9 @@ def summarise(tally: Tally, programs: int, seconds: float) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("tool", type=Path, metavar="FUZZ_PROGRAMS")
     parser.add_argument("--seconds", type=float, help="stop after so long; otherwise it goes on until Ctrl-C")
     parser.add_argument("--programs", type=int, help="stop after so many")
@@ -181,11 +180,12 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, default=Path("fuzz-failures"), help="where failures are written")
     asked = parser.parse_args()
     first = asked.first if asked.first is not None else int(time.time()) % 1_000_000 * 4000
-    print(f"programs from {first} on, on {', '.join(instruction_sets())}", flush=True)
+    cpus, parts = settings_of(asked.tool)
+    print(f"programs from {first} on, on {', '.join(cpus)}", flush=True)
     tally = Tally()
     begin = shown = time.monotonic()
     reached = first
-    left = batches(first, asked.programs)
+    left = batches(first, asked.programs, cpus, parts)
     running: set[Future[None]] = set()
     with ThreadPoolExecutor(asked.jobs) as pool:
         try:

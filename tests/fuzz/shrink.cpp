@@ -14,14 +14,16 @@
 namespace tokamak::testing {
 namespace {
 
-/// What stands for a value: another one of the same type, or a new parameter with what the interpreter computed.
+/// What stands for a value: another one of the same type, or a new parameter with what the interpreter
+/// computed.
 struct Substitute {
   std::optional<Value> other;
 };
 using Substitutes = std::map<Value, Substitute>;
 
 /// The program with `outputs`, without what they do not need. Throws UserError where the interpreter does.
-FuzzProgram rebuilt(const FuzzProgram& old, const std::vector<Value>& outputs, const Substitutes& substitutes) {
+FuzzProgram rebuilt(const FuzzProgram& old, const std::vector<Value>& outputs,
+                    const Substitutes& substitutes) {
   const Graph& graph = old.graph;
   auto target = [&](Value value) {
     for (auto found = substitutes.find(value); found != substitutes.end() && found->second.other;
@@ -57,7 +59,8 @@ FuzzProgram rebuilt(const FuzzProgram& old, const std::vector<Value>& outputs, c
       const auto value = static_cast<Value>(i);
       if (!live[i] || is_cut(value) != parameters) continue;
       if (parameters) {
-        place[i] = made.graph.add_parameter("p" + std::to_string(made.arguments.size()), graph.type_of(value));
+        place[i] =
+            made.graph.add_parameter("p" + std::to_string(made.arguments.size()), graph.type_of(value));
         made.arguments.push_back(values[i]);
         made.arrangements.push_back(arrangements[i]);
         continue;
@@ -91,7 +94,8 @@ Tensor corner(const Tensor& tensor, const Shape& shape) {
   return made;
 }
 
-/// Every axis of one extent made shorter, wherever it occurs. Throws UserError where the types do not fit then.
+/// Every axis of one extent made shorter, wherever it occurs. Throws UserError where the types do not fit
+/// then.
 FuzzProgram shortened(const FuzzProgram& old, int64_t from, int64_t to) {
   auto shorter = [&](Shape shape) {
     std::replace(shape.begin(), shape.end(), from, to);
@@ -142,7 +146,8 @@ class Shrinker {
   Shrinker(FuzzProgram program, Failure& failure, double seconds)
       : program_(std::move(program)),
         failure_(failure),
-        end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))) {}
+        end_(Clock::now() +
+             std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))) {}
 
   FuzzProgram run() {
     bool smaller = true;
@@ -223,7 +228,8 @@ class Shrinker {
     for (bool again = true; again;) {
       again = false;
       std::set<int64_t, std::greater<>> extents;
-      for (const Node& node : program_.graph.nodes()) extents.insert(node.type.shape.begin(), node.type.shape.end());
+      for (const Node& node : program_.graph.nodes())
+        extents.insert(node.type.shape.begin(), node.type.shape.end());
       for (int64_t extent : extents) {
         for (int64_t to : {int64_t{1}, int64_t{2}, extent / 4, extent / 2, extent - 1}) {
           if (again || to < 1 || to >= extent) continue;

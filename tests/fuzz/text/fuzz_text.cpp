@@ -1,4 +1,5 @@
-// Any bytes as text IR: they are a program, or an error that says where. libFuzzer makes them up (make fuzz-parser).
+// Any bytes as text IR: they are a program, or an error that says where. libFuzzer makes them up (make
+// fuzz-parser).
 
 #include <cstddef>
 #include <cstdint>

@@ -10,10 +10,10 @@ namespace tokamak::testing {
 void RandomMaker::add_idiom() {
   if (options_.exact_only) return;
   static constexpr void (RandomMaker::*kIdioms[])() = {
-      &RandomMaker::add_softmax,       &RandomMaker::add_normalisation,     &RandomMaker::add_layer,
-      &RandomMaker::add_convolution,   &RandomMaker::add_attention,         &RandomMaker::add_symmetric_product,
-      &RandomMaker::add_part_of_sorted, &RandomMaker::add_histogram,        &RandomMaker::add_stencil,
-      &RandomMaker::add_written_parts, &RandomMaker::add_pieces,            &RandomMaker::add_running_sums,
+      &RandomMaker::add_softmax,        &RandomMaker::add_normalisation, &RandomMaker::add_layer,
+      &RandomMaker::add_convolution,    &RandomMaker::add_attention,     &RandomMaker::add_symmetric_product,
+      &RandomMaker::add_part_of_sorted, &RandomMaker::add_histogram,     &RandomMaker::add_stencil,
+      &RandomMaker::add_written_parts,  &RandomMaker::add_pieces,        &RandomMaker::add_running_sums,
   };
   (this->*kIdioms[static_cast<size_t>(pick(0, std::size(kIdioms) - 1))])();
 }
@@ -43,7 +43,8 @@ Value RandomMaker::softmax(Value of, int64_t axis) {
 }
 
 void RandomMaker::add_softmax() {
-  const Value of = operand(float_dtype(), shape_between(1, 3, 1, 40));
+  const Value of =
+      operand(float_dtype(), options_.large ? Shape{sized(40), sized(40)} : shape_between(1, 3, 1, 40));
   const Value made = softmax(of, some_axis(of));
   if (chance(3)) graph_.add(Op::log, {made});
 }
@@ -53,8 +54,7 @@ void RandomMaker::add_normalisation() {
   const Value of = operand(float_dtype(), shape_between(2, 3, 1, 30));
   const int64_t axis = some_axis(of);
   const DType dtype = type_of(of).dtype;
-  const Value length =
-      scalar(dtype, static_cast<double>(type_of(of).shape[static_cast<size_t>(axis)]));
+  const Value length = scalar(dtype, static_cast<double>(type_of(of).shape[static_cast<size_t>(axis)]));
   const Value mean = graph_.add(Op::div, {reduced_keeping(Op::reduce_sum, of, axis), length});
   const Value centred = graph_.add(Op::sub, {of, mean});
   const Value squares = graph_.add(Op::mul, {centred, centred});
@@ -67,8 +67,8 @@ void RandomMaker::add_normalisation() {
 /// A product of matrices with what surrounds one in a network.
 void RandomMaker::add_layer() {
   const DType dtype = chance(3) ? this->dtype() : float_dtype();
-  const Shape batch = shape_between(0, 2, 1, 4);
-  const int rows = pick(1, 40), depth = pick(1, 40), columns = pick(1, 40);
+  const Shape batch = shape_between(0, options_.large ? 0 : 2, 1, 4);
+  const int rows = sized(40), depth = sized(40), columns = sized(40);
   Shape left = batch, right;
   left.insert(left.end(), {rows, depth});
   Ints batched;
@@ -90,7 +90,7 @@ void RandomMaker::add_layer() {
 /// Pictures [count, channels, height, width], with factors for every channel of the result behind it.
 void RandomMaker::add_convolution() {
   const DType dtype = float_dtype();
-  const int count = pick(1, 2), channels = pick(1, 6), made_channels = pick(1, 6);
+  const int count = pick(1, 2), channels = sized(6), made_channels = sized(6);
   const int high = pick(1, 3), wide = chance(2) ? high : pick(1, 3);
   Value picture = operand(dtype, {count, channels, pick(high, 14), pick(wide, 14)});
   if (chance(2)) {
@@ -126,7 +126,7 @@ void RandomMaker::add_convolution() {
 void RandomMaker::add_attention() {
   const DType dtype = chance(4) ? float_dtype() : DType::f32;
   const Shape batch = shape_between(0, 2, 1, 3);
-  const int rows = pick(1, 70), columns = chance(2) ? rows : pick(1, 70), depth = pick(1, 16);
+  const int rows = sized(options_.large ? 30 : 70), columns = chance(2) ? rows : sized(30), depth = sized(8);
   auto with = [&](std::initializer_list<int64_t> more) {
     Shape all = batch;
     all.insert(all.end(), more);
@@ -154,7 +154,8 @@ void RandomMaker::add_attention() {
 
 /// x' x, and the diagonal of it.
 void RandomMaker::add_symmetric_product() {
-  const Value matrix = operand(float_dtype(), shape_between(2, 2, 1, 50));
+  const Shape shape = options_.large ? shape_between(2, 2, 384, 420) : shape_between(2, 2, 1, 50);
+  const Value matrix = operand(float_dtype(), shape);
   const int64_t axis = some_axis(matrix);
   graph_.add(Op::dot, {matrix, matrix},
              {{Attr::lhs_batch, Ints{}},
@@ -164,7 +165,7 @@ void RandomMaker::add_symmetric_product() {
 }
 
 void RandomMaker::add_part_of_sorted() {
-  const Value of = operand(dtype(), shape_between(1, 3, 1, 60));
+  const Value of = operand(dtype(), shape_between(1, options_.large ? 2 : 3, 1, options_.large ? 300 : 60));
   const int64_t axis = some_axis(of);
   const Value sorted = graph_.add(one_of({Op::sort, Op::argsort}), {of}, {{Attr::axis, axis}});
   for (int parts = pick(1, 2); parts > 0; --parts) {
@@ -186,16 +187,17 @@ void RandomMaker::add_histogram() {
   const Value places = indices({updates[0]}, bins, mode);
   Shape into = updates;
   into[0] = bins;
-  graph_.add(Op::scatter, {operand(dtype, into), places, operand(dtype, updates)},
-             {{Attr::axis, int64_t{0}},
-              {Attr::mode, mode},
-              {Attr::combine, dtype == DType::boolean ? Word::set : one_of({Word::add, Word::max, Word::set})}});
+  graph_.add(
+      Op::scatter, {operand(dtype, into), places, operand(dtype, updates)},
+      {{Attr::axis, int64_t{0}},
+       {Attr::mode, mode},
+       {Attr::combine, dtype == DType::boolean ? Word::set : one_of({Word::add, Word::max, Word::set})}});
 }
 
 /// Steps that write the inside of an array from its neighbours.
 void RandomMaker::add_stencil() {
   const DType dtype = float_dtype();
-  const int extent = pick(3, 40);
+  const int extent = sized(30) + 2;
   Value grid = operand(dtype, {extent, extent});
   auto part = [&](int64_t down, int64_t right) {
     return graph_.add(Op::slice, {grid},
@@ -209,9 +211,8 @@ void RandomMaker::add_stencil() {
     const Value down = graph_.add(Op::add, {part(0, 1), part(2, 1)});
     const Value inner = graph_.add(Op::mul, {graph_.add(Op::add, {across, down}), scalar(dtype, 0.25)});
     if (padded) {
-      grid = graph_.add(
-          Op::pad, {inner, scalar(dtype, 0)},
-          {{Attr::low, Ints{1, 1}}, {Attr::high, Ints{1, 1}}, {Attr::interior, Ints{0, 0}}});
+      grid = graph_.add(Op::pad, {inner, scalar(dtype, 0)},
+                        {{Attr::low, Ints{1, 1}}, {Attr::high, Ints{1, 1}}, {Attr::interior, Ints{0, 0}}});
     } else {
       const Value one = graph_.add_constant(scalar_tensor(DType::i64, int64_t{1}));
       grid = graph_.add(Op::dynamic_update_slice, {grid, inner, one, one});

@@ -15,6 +15,8 @@ class RandomMaker {
  private:
   int pick(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
   bool chance(int in) { return pick(1, in) == 1; }
+  /// Of an axis of a pattern, `most` in small ones.
+  int sized(int most) { return pick(1, options_.large ? 8 * most : most); }
   template <class T>
   T one_of(std::initializer_list<T> choices) {
     return *(choices.begin() + pick(0, static_cast<int>(choices.size()) - 1));

@@ -22,15 +22,16 @@ constexpr double kSpecials[] = {0.0,
                                 65504,    // the largest f16
                                 3.4e38};  // nearly the largest f32
 
-Tensor random_element(DType dtype, std::mt19937& random, bool specials) {
+Tensor random_element(DType dtype, std::mt19937& random, Numbers numbers) {
   const auto pick = [&](int high) { return std::uniform_int_distribution<int>(0, high)(random); };
   if (is_float(dtype)) {
-    if (specials && pick(3) == 0)
+    if (numbers == Numbers::whole) return scalar_tensor(dtype, static_cast<double>(pick(8) - 4));
+    if (numbers == Numbers::special && pick(3) == 0)
       return scalar_tensor(dtype, kSpecials[pick(std::size(kSpecials) - 1)]);
     return scalar_tensor(dtype, std::uniform_real_distribution<double>(-4, 4)(random));
   }
   if (dtype == DType::boolean) return scalar_tensor(dtype, static_cast<int64_t>(pick(1)));
-  if (!specials) {
+  if (numbers != Numbers::special) {
     const int64_t low = is_signed_integer(dtype) ? -9 : 0;
     return scalar_tensor(dtype, low + pick(18));
   }
@@ -62,20 +63,20 @@ bool same_element(const Tensor& a, const Tensor& b, int64_t i, int64_t ulps) {
 
 }  // namespace
 
-Tensor random_tensor(const TensorType& type, std::mt19937& random, bool specials) {
+Tensor random_tensor(const TensorType& type, std::mt19937& random, Numbers numbers) {
   Tensor tensor(type);
   const size_t size = size_of(type.dtype);
   for (int64_t i = 0; i < type.elements(); ++i) {
     std::memcpy(tensor.mutable_data() + static_cast<size_t>(i) * size,
-                random_element(type.dtype, random, specials).data(), size);
+                random_element(type.dtype, random, numbers).data(), size);
   }
   return tensor;
 }
 
-std::vector<Tensor> random_arguments(const Graph& graph, std::mt19937& random, bool specials) {
+std::vector<Tensor> random_arguments(const Graph& graph, std::mt19937& random, Numbers numbers) {
   std::vector<Tensor> arguments;
   for (Value parameter : graph.parameters())
-    arguments.push_back(random_tensor(graph.type_of(parameter), random, specials));
+    arguments.push_back(random_tensor(graph.type_of(parameter), random, numbers));
   return arguments;
 }
 

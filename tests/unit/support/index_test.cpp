@@ -69,7 +69,8 @@ TEST(IndexAlgebra, DividesDataAsFloorDoes) {
   std::mt19937 random(2);
   auto pick = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
   for (int round = 0; round < 3000; ++round) {
-    const Index index = random_index(random) + Index::of(ValueId{7}) * (pick(0, 1) == 0 ? pick(1, 30) : pick(-9, -1));
+    const Index index =
+        random_index(random) + Index::of(ValueId{7}) * (pick(0, 1) == 0 ? pick(1, 30) : pick(-9, -1));
     const int64_t divisor = pick(1, 30);
     const Index quotient = divide(index, divisor, extent);
     const Index remainder = modulo(index, divisor, extent);
