@@ -17,8 +17,8 @@ export PYTHON JOBS
 WORK ?=
 ARGS ?=
 
-.PHONY: help setup system build demo bench bench-compile guard test test-packages test-cpp test-lit test-python test-example test-site site explore install \
-        format lint lint-setup tidy clean distclean
+.PHONY: help setup system build demo bench bench-compile guard test test-packages test-cpp test-lit test-python test-example test-site site explore \
+        fuzz fuzz-parser install format lint lint-setup tidy clean distclean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -76,6 +76,23 @@ test-python: build test-packages ## Run the Python tests
 explore: build test-packages ## Run the Python tests with new random examples, eight times as many
 	@HYPOTHESIS_PROFILE=explore scripts/run-tests.sh $(BUILD) $(VENV) python
 
+# Of `make fuzz`: how long (SECONDS=600; until stopped otherwise), and from which program on (FIRST=0).
+SECONDS ?=
+FIRST ?=
+
+fuzz: build ## Try random programs against the interpreter until stopped; SECONDS=600 for so long
+	@$(VENV)/bin/python tests/fuzz/run.py $(if $(SECONDS),--seconds $(SECONDS)) $(if $(FIRST),--first $(FIRST)) \
+	  --keep $(BUILD)/fuzz-failures $(BUILD)/tests/fuzz/fuzz_programs
+
+fuzz-parser: setup ## Give the parser and the passes made-up text until stopped; SECONDS=600 for so long
+	@scripts/install-packages.sh clang-22 libclang-rt-22-dev
+	@cmake --preset libfuzzer >/dev/null
+	@cmake --build --preset libfuzzer --parallel $(JOBS)
+	@mkdir -p build-libfuzzer/corpus build-libfuzzer/found
+	@build-libfuzzer/tests/fuzz/fuzz_text -max_len=4096 -timeout=20 -rss_limit_mb=4096 \
+	  -artifact_prefix=build-libfuzzer/found/ -print_final_stats=1 $(if $(SECONDS),-max_total_time=$(SECONDS)) \
+	  build-libfuzzer/corpus $(wildcard tests/ir/*)
+
 test-example: build ## Build and run the find_package example
 	@scripts/run-tests.sh $(BUILD) $(VENV) example
 
@@ -112,7 +129,7 @@ tidy: lint-setup build ## Run clang-tidy over the C++ sources
 	@run-clang-tidy-22 -quiet -p $(BUILD) -j $(JOBS) '$(CURDIR)/(src|tools|python/src)/.*'
 
 clean: ## Remove what was built
-	rm -rf $(BUILD) build-debug build-asan build-tsan
+	rm -rf $(BUILD) build-debug build-asan build-tsan build-libfuzzer
 
 distclean: clean ## Remove .venv and its like too
 	rm -rf $(VENV) $(VENV_BENCH) $(VENV_SITE) .pytest_cache .hypothesis .mypy_cache .ruff_cache dist

@@ -8,7 +8,7 @@ config.name = "tokamak"  # noqa: F821  (lit defines config)
 config.test_format = lit.formats.ShTest(execute_external=False)  # noqa: F821
 config.suffixes = [".tok"]  # noqa: F821
 config.test_source_root = os.path.dirname(__file__)  # noqa: F821
-config.excludes = ["python", "unit"]  # noqa: F821
+config.excludes = ["python", "unit", "fuzz"]  # noqa: F821
 
 # `tokamak` and `FileCheck` in RUN lines are the ones of this build.
 config.environment["PATH"] = os.pathsep.join(  # noqa: F821

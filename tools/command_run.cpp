@@ -26,6 +26,8 @@ constexpr Option kOptions[] = {
     {"--no-fma", "", "interpret as a CPU without fused multiply-add computes"},
     {"--seed", "N", "of the made-up arguments; 0 otherwise"},
     {"--max-elements", "N", "print at most this many of each result; 16 otherwise"},
+    {"--with", "NAME",
+     "arguments are the results of the function of that name in the file, which takes none"},
     {"--arguments", "", "print the arguments too"},
 };
 
@@ -77,6 +79,16 @@ void require_small(const Graph& graph) {
   }
 }
 
+/// The results of a function of the file that takes no arguments.
+std::vector<Tensor> results_of(const std::vector<Graph>& graphs, const std::string& name, bool fma) {
+  for (const Graph& graph : graphs) {
+    if (graph.name() != name) continue;
+    require_small(graph);
+    return interpret(graph, {}, fma);
+  }
+  throw UserError("--with: there is no function @" + name + " in the file");
+}
+
 void print_tensor(const std::string& name, const Tensor& tensor, int64_t max_elements) {
   const int64_t count = tensor.type().elements();
   std::cout << "  " << name << ": " << to_string(tensor.type()) << " = ";
@@ -108,12 +120,18 @@ int run_run(const Arguments& arguments) {
       static_cast<int64_t>(std::min<uint64_t>(arguments.integer("--max-elements", 16), kMaxBytes));
   const uint64_t seed = arguments.integer("--seed", 0);
   const std::string& path = arguments.file();
-  for (Graph& graph : parse(read_file(path), shown_path(path))) {
+  std::vector<Graph> graphs = parse(read_file(path), shown_path(path));
+  const std::optional<std::string> maker = arguments.value("--with");
+  const std::vector<Tensor> given = maker ? results_of(graphs, *maker, fma) : std::vector<Tensor>();
+  for (Graph& graph : graphs) {
+    if (maker && graph.name() == *maker) continue;
     if (arguments.has("--optimize")) graph = run_pipeline(std::move(graph), {.fused_multiply_add = fma});
     require_small(graph);
     Random random(seed);
-    std::vector<Tensor> inputs;
-    for (Value parameter : graph.parameters()) inputs.push_back(made_up(graph.type_of(parameter), random));
+    std::vector<Tensor> inputs = given;
+    if (maker) check_arguments(graph, inputs);
+    for (size_t i = inputs.size(); i < graph.parameters().size(); ++i)
+      inputs.push_back(made_up(graph.type_of(graph.parameters()[i]), random));
 
     std::cout << "@" << graph.name() << "\n";
     for (size_t i = 0; i < inputs.size() && arguments.has("--arguments"); ++i) {

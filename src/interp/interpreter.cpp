@@ -3,7 +3,6 @@
 #include "interp/evaluate.h"
 
 namespace tokamak {
-namespace {
 
 void check_arguments(const Graph& graph, std::span<const Tensor> arguments) {
   if (arguments.size() != graph.parameters().size()) {
@@ -20,8 +19,6 @@ void check_arguments(const Graph& graph, std::span<const Tensor> arguments) {
     }
   }
 }
-
-}  // namespace
 
 Tensor interpret_node(const Node& node, std::span<const Tensor> operands, bool fused_multiply_add) {
   switch (family_of(node.op)) {

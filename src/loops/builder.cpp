@@ -1,6 +1,7 @@
 #include "loops/builder.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace tokamak {
 
@@ -111,6 +112,16 @@ ValueId NestBuilder::compute(Op op, std::vector<ValueId> operands, DType dtype) 
   const ValueId result = new_value(dtype, depth);
   body(depth).emplace_back(Compute{result, op, std::move(operands)});
   return result;
+}
+
+ValueId NestBuilder::as_index(ValueId integer) {
+  const DType dtype = kernel_[integer];
+  if (dtype == DType::i64) return integer;
+  if (dtype == DType::u64) {
+    const ValueId largest = literal(scalar_tensor(dtype, std::numeric_limits<int64_t>::max()));
+    integer = compute(Op::min, {integer, largest}, dtype);
+  }
+  return compute(Op::convert, {integer}, DType::i64);
 }
 
 void NestBuilder::store(BufferId buffer, std::vector<Index> index, ValueId value) {

@@ -40,6 +40,8 @@ class NestBuilder {
   ValueId test(const Guard& guard);
   ValueId load(BufferId buffer, std::vector<Index> index, Guard guard);
   ValueId compute(Op op, std::vector<ValueId> operands, DType result);
+  /// An integer as i64. A u64 beyond that becomes the largest, which no axis reaches.
+  ValueId as_index(ValueId integer);
   void store(BufferId buffer, std::vector<Index> index, ValueId value);
   void check_range(ValueId value, int64_t extent, uint32_t check);
 

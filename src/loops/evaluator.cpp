@@ -227,7 +227,7 @@ ValueId Evaluator::data_index(Value value, size_t operand, const std::vector<Ind
     return builder_.compute(Op::convert, {clamped(index, extent)},
                             DType::i64);  // lanes have min and max of i32
   }
-  if (kernel_[index] != DType::i64) index = builder_.compute(Op::convert, {index}, DType::i64);
+  index = builder_.as_index(index);
   if (!guard.empty()) {  // there the index may be anything, which is nobody's mistake
     const ValueId zero = builder_.literal(scalar_tensor(DType::i64, int64_t{0}));
     index = builder_.compute(Op::select, {builder_.test(guard), index, zero}, DType::i64);

@@ -248,8 +248,7 @@ class ScatterLowering {
   };
 
   ValueId index_of_update(const std::vector<Index>& position) {
-    const ValueId index = evaluate(1, position);
-    return kernel_[index] == DType::i64 ? index : builder_.compute(Op::convert, {index}, DType::i64);
+    return builder_.as_index(evaluate(1, position));
   }
 
   void check(ValueId index) {

@@ -98,8 +98,23 @@ void recombine(Index& sum) {
   }
 }
 
-/// Splits a into divisor * multiple + rest, moving into `multiple` whatever divides evenly. As far as the
-/// extents tell, the rest is not negative: generated code divides it as an unsigned number.
+/// A number that the index is never below. Data is not negative where an access happens; how large it may be
+/// is not known.
+std::optional<int64_t> least_of(const Index& index, const Extents& extents) {
+  Index known(index.constant);
+  for (const IndexTerm& term : index.terms) {
+    if (!std::holds_alternative<ValueId>(term.atom)) {
+      known.terms.push_back(term);
+    } else if (term.coefficient < 0) {
+      return std::nullopt;
+    }
+  }
+  const std::optional<Bounds> bounds = bounds_of(known, extents);
+  return bounds ? std::optional(bounds->low) : std::nullopt;
+}
+
+/// Splits a into divisor * multiple + rest, moving into `multiple` whatever divides evenly. The rest is not
+/// negative, as generated code divides it as an unsigned number; where that cannot be told, it is all of a.
 struct Parts {
   Index multiple;
   Index rest;
@@ -115,8 +130,10 @@ Parts split_multiples(const Index& a, int64_t divisor, const Extents& extents) {
       parts.rest.terms.push_back(term);
     }
   }
-  if (const std::optional<Bounds> bounds = bounds_of(parts.rest, extents); bounds && bounds->low < 0) {
-    const int64_t raise = -floor_div(bounds->low, divisor);
+  const std::optional<int64_t> least = least_of(parts.rest, extents);
+  if (!least) return {{}, a};
+  if (*least < 0) {
+    const int64_t raise = -floor_div(*least, divisor);
     parts.rest.constant += raise * divisor;
     parts.multiple.constant -= raise;
   }

@@ -39,6 +39,8 @@ uint32_t disabled_by_environment() {
 
 }  // namespace
 
+std::span<const std::string_view> part_names() { return kNames; }
+
 bool is_enabled(Part part) {
   static const uint32_t disabled = disabled_by_environment();
   return (disabled & bit_of(static_cast<size_t>(part))) == 0;

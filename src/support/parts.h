@@ -1,5 +1,8 @@
 #pragma once
 
+#include <span>
+#include <string_view>
+
 namespace tokamak {
 
 /// Parts that make programs fast, and without which they are right all the same. TOKAMAK_DISABLE names those
@@ -16,5 +19,8 @@ enum class Part {
 inline constexpr int kParts = 7;
 
 bool is_enabled(Part part);
+
+/// Their names, as TOKAMAK_DISABLE has them.
+std::span<const std::string_view> part_names();
 
 }  // namespace tokamak

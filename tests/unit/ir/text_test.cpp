@@ -46,15 +46,6 @@ TEST(Text, RoundTripsRandomGraphs) {
   }
 }
 
-TEST(Text, EveryOpOccursInRandomGraphs) {
-  std::vector<bool> seen(kOpCount, false);
-  for (uint32_t seed = 0; seed < 500; ++seed) {
-    const Graph graph = testing::random_graph(seed, {.nodes = 40});
-    for (const Node& node : graph.nodes()) seen[static_cast<size_t>(node.op)] = true;
-  }
-  for (size_t i = 0; i < kOpCount; ++i) EXPECT_TRUE(seen[i]) << name_of(static_cast<Op>(i));
-}
-
 /// Every bit pattern of the 16-bit dtypes, and many of the others, survive printing and parsing.
 TEST(Text, ValuesAreThoseOfTheWholeText) {
   for (uint32_t seed = 0; seed < 50; ++seed) {

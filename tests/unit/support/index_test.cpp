@@ -12,19 +12,20 @@ int64_t extent(LoopVar var) { return kExtents[static_cast<size_t>(var)]; }
 
 int64_t floor_div(int64_t a, int64_t b) { return a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0); }
 
-/// The value of an index, checking on the way that nothing negative is divided.
-int64_t evaluate(const Index& index, const int64_t* point) {
+/// The value of an index, checking on the way that nothing negative is divided. `data` is the only value.
+int64_t evaluate(const Index& index, const int64_t* point, int64_t data = 0) {
   int64_t sum = index.constant;
   for (const IndexTerm& term : index.terms) {
     int64_t atom = 0;
     if (const auto* var = std::get_if<LoopVar>(&term.atom)) atom = point[static_cast<size_t>(*var)];
+    if (std::holds_alternative<ValueId>(term.atom)) atom = data;
     if (const auto* q = std::get_if<Quotient>(&term.atom)) {
-      const int64_t numerator = evaluate(*q->numerator, point);
+      const int64_t numerator = evaluate(*q->numerator, point, data);
       EXPECT_GE(numerator, 0);
       atom = numerator / q->divisor;
     }
     if (const auto* r = std::get_if<Remainder>(&term.atom)) {
-      const int64_t numerator = evaluate(*r->numerator, point);
+      const int64_t numerator = evaluate(*r->numerator, point, data);
       EXPECT_GE(numerator, 0);
       atom = numerator % r->divisor;
     }
@@ -59,6 +60,28 @@ TEST(IndexAlgebra, DividesAndTakesRemaindersAsFloorDoes) {
       EXPECT_EQ(evaluate(quotient, point), floor_div(value, divisor));
       EXPECT_EQ(evaluate(remainder, point), value - divisor * floor_div(value, divisor));
       EXPECT_EQ(evaluate(whole, point), value);
+    }
+  }
+}
+
+/// Where data takes part, only what is not negative is divided: no access happens elsewhere.
+TEST(IndexAlgebra, DividesDataAsFloorDoes) {
+  std::mt19937 random(2);
+  auto pick = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
+  for (int round = 0; round < 3000; ++round) {
+    const Index index =
+        random_index(random) + Index::of(ValueId{7}) * (pick(0, 1) == 0 ? pick(1, 30) : pick(-9, -1));
+    const int64_t divisor = pick(1, 30);
+    const Index quotient = divide(index, divisor, extent);
+    const Index remainder = modulo(index, divisor, extent);
+    for (int i = 0; i < 20; ++i) {
+      int64_t point[3];
+      for (size_t var = 0; var < 3; ++var) point[var] = pick(0, static_cast<int>(kExtents[var]) - 1);
+      const int64_t data = pick(0, 40);
+      const int64_t value = evaluate(index, point, data);
+      if (value < 0) continue;
+      EXPECT_EQ(evaluate(quotient, point, data), value / divisor);
+      EXPECT_EQ(evaluate(remainder, point, data), value % divisor);
     }
   }
 }

@@ -1,0 +1,235 @@
+#include "fuzz/moves.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "interp/interpreter.h"
+#include "ops/record.h"
+
+namespace tokamak::testing {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+/// Half the distance from 1 to the next number.
+double unit_of(DType dtype) {
+  switch (dtype) {
+    case DType::f64:
+      return 0x1p-53;
+    case DType::f16:
+      return 0x1p-11;
+    case DType::bf16:
+      return 0x1p-8;
+    default:
+      return 0x1p-24;
+  }
+}
+
+/// f16 and bf16 are accumulated in f32.
+DType accumulator_of(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }
+double largest_of(DType accumulator) {
+  return accumulator == DType::f64 ? std::numeric_limits<double>::max()
+                                   : double{std::numeric_limits<float>::max()};
+}
+double smallest_of(DType accumulator) { return accumulator == DType::f64 ? 0x1p-1074 : 0x1p-149; }
+
+template <class Function>
+Tensor wide(const Tensor& from, Function function) {
+  Tensor made(TensorType{DType::f64, from.type().shape});
+  const std::span<double> elements = made.as_mutable<double>();
+  for (size_t i = 0; i < elements.size(); ++i)
+    elements[i] = function(element_as_double(from, static_cast<int64_t>(i)));
+  return made;
+}
+
+/// The node computed in f64, `function` applied to the elements of its operands first.
+template <class Function>
+Tensor widely(const Node& node, std::span<const Tensor> operands, Function function) {
+  std::vector<Tensor> widened;
+  for (const Tensor& operand : operands) widened.push_back(wide(operand, function));
+  Node in_f64 = node;
+  in_f64.type.dtype = DType::f64;
+  return interpret_node(in_f64, widened, false);
+}
+
+/// Whether a value is read through windows, whose sums may be made of sums of neighbours (Winograd).
+bool is_windows(const Graph& graph, Value value) {
+  while (family_of(graph[value].op) == OpFamily::View) {
+    if (graph[value].op == Op::window) return true;
+    value = graph[value].inputs[0];
+  }
+  return false;
+}
+
+class Mover {
+ public:
+  Mover(const Graph& graph, const Node& node, std::span<const Tensor> operands, const Tensor& value,
+        std::mt19937& random)
+      : graph_(graph),
+        node_(node),
+        operands_(operands),
+        dtype_(node.type.dtype),
+        accumulator_(accumulator_of(dtype_)),
+        value_(Tensor::copy_of(value.type(), value.data())),
+        random_(random) {}
+
+  void sum() {
+    const Tensor exact = widely(node_, operands_, [](double x) { return x; });
+    const Tensor magnitudes = widely(node_, operands_, finite_magnitude);
+    const double length = terms();
+    // As close as a pairwise sum (reference_sums.cpp), on both sides.
+    const double accumulating = 2 * unit_of(accumulator_) * (20 + std::log2(std::max(length, 1.0)));
+    move_each(exact, magnitudes, accumulating, 0, 1);
+  }
+
+  void dot() {
+    const Tensor exact = widely(node_, operands_, [](double x) { return x; });
+    Tensor magnitudes = widely(node_, operands_, finite_magnitude);
+    const double length = terms();
+    double accumulating = 2 * unit_of(accumulator_) * (4 + length / 4);
+    // A softmax that is divided by its sums afterwards, and operands that round elsewhere.
+    const bool divided = graph_[node_.inputs[0]].op == Op::div;
+    if (dtype_ != accumulator_) accumulating += 2 * unit_of(dtype_);
+    if (is_windows(graph_, node_.inputs[0]) || is_windows(graph_, node_.inputs[1])) {
+      const double all = length * largest(operands_[0]) * largest(operands_[1]);
+      for (double& magnitude : magnitudes.as_mutable<double>()) magnitude = std::max(magnitude, all);
+    }
+    // Products too small for the format are rounded to multiples of its smallest number.
+    move_each(exact, magnitudes, accumulating, length * smallest_of(accumulator_), divided ? length : 1);
+  }
+
+  void product() {
+    const Tensor exact = widely(node_, operands_, [](double x) { return x; });
+    const Tensor highest = widely(
+        node_, operands_, [](double x) { return std::isfinite(x) ? std::max(std::abs(x), 1.0) : 1.0; });
+    const Tensor lowest = widely(node_, operands_, [](double x) {
+      return std::isfinite(x) && x != 0 ? std::min(std::abs(x), 1.0) : 1.0;
+    });
+    const double least = accumulator_ == DType::f64 ? 0x1p-1022 : 0x1p-126;
+    for (int64_t i = 0; i < node_.type.elements(); ++i) {
+      const double want = element_as_double(exact, i);
+      const bool open = element_as_double(highest, i) > largest_of(accumulator_) / 2 ||
+                        element_as_double(lowest, i) < 2 * least;
+      set(i, open ? anything(want) : want * (1 + between() * 2 * unit_of(accumulator_) * terms()));
+    }
+  }
+
+  void ulps(int64_t most) {
+    for (int64_t i = 0; i < node_.type.elements(); ++i) {
+      const double want = element_as_double(value_, i);
+      if (!std::isfinite(want) || want == 0) continue;
+      set(i, want * (1 + between() * 2 * static_cast<double>(most) * unit_of(dtype_)));
+    }
+  }
+
+  /// The product of a fused multiply-add is not rounded, and may be beyond the largest number.
+  void contract() {
+    for (int64_t i = 0; i < node_.type.elements(); ++i) {
+      if (std::isinf(element_as_double(value_, i))) set(i, anything(element_as_double(value_, i)));
+    }
+    ulps(1);
+  }
+
+  void signs(bool of_zeros) {
+    for (int64_t i = 0; i < node_.type.elements(); ++i) {
+      const double value = element_as_double(value_, i);
+      const bool open = std::isnan(value) || (of_zeros && value == 0);
+      if (open && random_() % 2 == 0)
+        value_.mutable_data()[static_cast<size_t>(i + 1) * size_of(dtype_) - 1] ^= std::byte{0x80};
+    }
+  }
+
+  Tensor result() { return std::move(value_); }
+
+ private:
+  static double finite_magnitude(double x) { return std::isfinite(x) ? std::abs(x) : 0.0; }
+
+  static double largest(const Tensor& tensor) {
+    double found = 0;
+    for (int64_t i = 0; i < tensor.type().elements(); ++i)
+      found = std::max(found, finite_magnitude(element_as_double(tensor, i)));
+    return found;
+  }
+
+  /// Terms of one result.
+  double terms() const {
+    double count = 1;
+    const Attr summed = node_.op == Op::dot ? Attr::lhs_contract : Attr::axes;
+    for (int64_t axis : node_.attributes.ints(summed))
+      count *= static_cast<double>(operands_[0].type().shape[static_cast<size_t>(axis)]);
+    return count;
+  }
+
+  double between() { return std::uniform_real_distribution<double>(-1, 1)(random_); }
+
+  double anything(double want) {
+    const double choices[] = {want, kInfinity, -kInfinity, kNaN};
+    return choices[random_() % 4];
+  }
+
+  void set(int64_t i, double value) {
+    const size_t size = size_of(dtype_);
+    std::memcpy(value_.mutable_data() + static_cast<size_t>(i) * size, scalar_tensor(dtype_, value).data(),
+                size);
+  }
+
+  void move_each(const Tensor& exact, const Tensor& magnitudes, double relative, double absolute,
+                 double headroom) {
+    for (int64_t i = 0; i < node_.type.elements(); ++i) {
+      const double want = element_as_double(exact, i);
+      const double magnitude = element_as_double(magnitudes, i);
+      if (!(magnitude * headroom < largest_of(accumulator_) / 2)) {
+        set(i, anything(want));  // an overflow on the way, or not
+      } else if (std::isfinite(want)) {
+        set(i, want + between() * (relative * magnitude + absolute));
+      }
+    }
+  }
+
+  const Graph& graph_;
+  const Node& node_;
+  std::span<const Tensor> operands_;
+  DType dtype_;
+  DType accumulator_;
+  Tensor value_;
+  std::mt19937& random_;
+};
+
+}  // namespace
+
+Tensor moved_result(const Graph& graph, const Node& node, std::span<const Tensor> operands,
+                    const Tensor& value, Looseness looseness, std::mt19937& random) {
+  // Constants and what is read as it lies have the bits they have.
+  const OpFamily family = family_of(node.op);
+  if (!is_float(node.type.dtype) || family == OpFamily::Source || family == OpFamily::View) return value;
+  Mover mover(graph, node, operands, value, random);
+  const bool is_loose_function =
+      looseness.functions && family == OpFamily::Elementwise && record_of(node.op).max_ulp > 0;
+  if (node.op == Op::reduce_sum) {
+    mover.sum();
+  } else if (node.op == Op::dot) {
+    mover.dot();
+  } else if (node.op == Op::reduce_prod) {
+    mover.product();
+  } else if (node.op == Op::pow) {
+    mover.ulps(looseness.functions ? 4 : 2);  // small powers are products
+  } else if (is_loose_function) {
+    mover.ulps(2 * record_of(node.op).max_ulp);
+  }
+  mover.signs(node.op == Op::reduce_max || node.op == Op::reduce_min || node.op == Op::dot);
+  return mover.result();
+}
+
+Tensor moved_factor(const Node& node, const Tensor& value, std::mt19937& random) {
+  const bool is_wide = node.type.dtype == DType::f32 || node.type.dtype == DType::f64;
+  if (node.op != Op::mul || !is_wide) return value;
+  static const Graph kNone;
+  Mover mover(kNone, node, {}, value, random);
+  mover.contract();
+  return mover.result();
+}
+
+}  // namespace tokamak::testing
