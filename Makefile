@@ -16,7 +16,7 @@ export PYTHON JOBS
 WORK ?=
 ARGS ?=
 
-.PHONY: help setup system build demo bench bench-compile guard test test-packages test-cpp test-lit test-python test-example explore install \
+.PHONY: help setup system build demo bench bench-compile notebook guard test test-packages test-cpp test-lit test-python test-example explore install \
         format lint lint-setup tidy clean distclean
 
 help: ## Show this list
@@ -52,6 +52,9 @@ bench: build $(VENV_BENCH)/.ready ## Time everything against its peers; WORK=sof
 bench-compile: build ## Count the instructions that compiling takes
 	@scripts/install-packages.sh valgrind
 	@$(VENV)/bin/python bench/compile_cost.py $(WORK) $(ARGS)
+
+notebook: build ## Run examples/how_fusion_works.ipynb in place, so that it shows this machine
+	@$(VENV)/bin/python scripts/run_notebook.py examples/how_fusion_works.ipynb
 
 guard: build ## Check in seconds that no speed has collapsed, against NumPy only
 	@$(VENV)/bin/python bench/guard.py

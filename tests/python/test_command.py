@@ -1,8 +1,10 @@
 """The `tokamak` command, run as a program."""
 
+import itertools
 import json
 import os
 import pty
+import re
 import select
 import shutil
 import signal
@@ -147,6 +149,48 @@ def test_text_ir(folder):
     assert "--passes" in command(folder, "opt", "--help")
     assert "no command" in _native(folder, "nonsense", code=2)
     assert "is Python" in _native(folder, "explain", "script.py:f", code=2)
+
+
+def test_text_ir_as_json(folder):
+    text = """func @f(%x: f64[3], %y: i32[2,2]) {
+  %0 = exp %x
+  %1 = mul %x, 1.0
+  %2 = div %1, 0.0
+  return %2, %y
+}
+func @g() {
+  %0 = lt f32(1.0), f32(2.0)
+  return %0
+}
+"""
+    functions = json.loads(command(folder, "opt", "-", "--json", input=text))
+    assert [one["function"] for one in functions] == ["f", "g"]
+    assert functions[0]["graph"] == command(folder, "opt", "-", input=text).split("\n\n")[0] + "\n"
+    assert "exp" not in functions[0]["graph"]
+    changed = [one for one in functions[0]["passes"] if one["changed"]]
+    assert {"simplify", "eliminate-dead"} <= {one["name"] for one in changed}
+    assert all(one["nodes_after"] <= one["nodes_before"] and one["milliseconds"] >= 0 for one in changed)
+    listed = json.loads(command(folder, "opt", "--list-passes", "--json"))
+    assert {"name": "eliminate-dead", "summary": "drop nodes that no output needs"} in listed
+
+    f, g = json.loads(command(folder, "run", "-", "--json", "--arguments", "--max-elements=3", input=text))
+    assert (f["function"], g["function"]) == ("f", "g")
+    x, y = f["arguments"]
+    assert (x["name"], x["dtype"], x["shape"]) == ("%x", "f64", [3])
+    assert f["results"][0]["elements"] == ["inf" if value > 0 else "-inf" for value in x["elements"]]
+    assert f["results"][1] == {**y, "name": "result 1"}
+    assert len(y["elements"]) == 3  # of four
+    assert g["arguments"] == [] and g["results"][0] == {
+        "name": "result 0",
+        "dtype": "bool",
+        "shape": [],
+        "elements": [True],
+    }
+    interpreted = json.loads(command(folder, "run", "-", "--json", "--interpret", input=text))
+    assert interpreted[0]["results"][0]["elements"] == f["results"][0]["elements"]
+    assert "there is no operation" in command(
+        folder, "run", "-", "--json", input="func @f() {\n  %0 = nonsense\n  return %0\n}", code=1
+    )
 
 
 def _native(folder, *words, code):
@@ -345,12 +389,12 @@ def test_bash_completes(folder, line, wanted):
 # -- progress
 
 
-def on_a_terminal(folder, *words):
-    """What the command writes to a terminal."""
+def on_a_terminal(folder, *words, program=("-m", "tokamak")):
+    """What the command, or a script, writes to a terminal."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.chdir(folder)
-        os.execv(sys.executable, [sys.executable, "-m", "tokamak", *map(str, words)])
+        os.execv(sys.executable, [sys.executable, *program, *map(str, words)])
     text = b""
     while select.select([terminal], [], [], 60)[0]:
         try:
@@ -372,6 +416,54 @@ def test_progress_on_a_terminal_only(folder):
         [sys.executable, "-m", "tokamak", *words], cwd=folder, capture_output=True, text=True, timeout=60
     )
     assert done.stderr == ""
+
+
+PROGRESS = """
+import sys, time
+import numpy as np
+import tokamak as tk
+from tokamak import _measure, _progress
+
+def activation(x, y):
+    return np.maximum((np.sin(x) * np.cos(y) + x) * y, 0)
+
+args = [np.ones((1000, 1000), np.float32)] * 2
+if sys.argv[1] == "save":
+    tk.jit(activation).explain(*args).measure(1.5).save(sys.argv[2])
+elif sys.argv[1] == "compare":
+    tk.compare(activation, *args).save(sys.argv[2])
+else:
+    with _progress.Progress("outer"):
+        time.sleep(0.7)
+        with _progress.Progress("inner"):
+            time.sleep(0.4)
+        time.sleep(0.4)
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("save", ["measuring activation"]),
+        ("compare", ["running activation both ways, turn N"]),
+        ("", ["outer", "inner", "outer"]),
+    ],
+)
+def test_progress_of_the_library(folder, tmp_path, what, said):
+    """What takes over a second says so on a terminal, and takes the line away in the end."""
+    (tmp_path / "script.py").write_text(PROGRESS)
+    words = [tmp_path / "script.py", what, tmp_path / "page.html"]
+    shown = on_a_terminal(folder, *words, program=())
+    lines = [
+        re.sub(r"\d+", "N", re.sub(r" \(.*", "", line[2:]))
+        for line in shown.split("\r\x1b[K")
+        if line.strip()
+    ]
+    found = [line for line, _ in itertools.groupby(lines)]
+    assert any(found[i : i + len(said)] == said for i in range(len(found))), found
+    assert shown.endswith("\r\x1b[K")
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, timeout=60)
+    assert done.stderr == "" and done.returncode == 0
 
 
 def test_a_reader_that_goes_away(folder):

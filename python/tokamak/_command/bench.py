@@ -15,7 +15,7 @@ from .. import _format
 from .._compare import same_results
 from . import output, target
 from .failure import INPUT_ERROR, OK, usage_error
-from .progress import Progress
+from .._progress import Progress
 
 NAME = "bench"
 SUMMARY = "time a function against itself run by NumPy"

@@ -7,7 +7,6 @@ import argparse
 from .._compare import Run
 from .._profile import compare as compare_function
 from . import output, target
-from .progress import Progress
 
 NAME = "compare"
 SUMMARY = "run a function one kernel per operation and compiled, on one axis"
@@ -25,7 +24,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     output.check_writable(options.output)
     found = target.find(options)
-    with Progress(f"running {found.name} both ways"), target.failures_of(found.name):
+    with target.failures_of(found.name):
         comparison = compare_function(found.jitted, *found.given.args, **found.given.kwargs)
     if options.output:
         comparison.save(options.output)

@@ -15,7 +15,7 @@ from .. import _native
 from .._format import bytes_text, plural, rate_text, time_text
 from .._jit import jit
 from . import output
-from .progress import Progress
+from .._progress import Progress
 
 NAME = "doctor"
 SUMMARY = "describe this machine and say what is slow about it"

@@ -9,7 +9,7 @@ from .. import _native
 from .._jit import jit
 from . import native, output, target
 from .failure import usage_error
-from .progress import Progress
+from .._progress import Progress
 
 NAME = "explain"
 SUMMARY = "show what the compiler makes of a function, or of a text IR file"
@@ -51,8 +51,7 @@ def run(options: argparse.Namespace) -> None:
     with Progress(f"compiling {found.name}"), target.failures_of(found.name):
         explanation = jitted.explain(*found.given.args, **found.given.kwargs)
     if options.output:
-        with Progress(f"writing {options.output}"):
-            explanation.save(options.output)
+        explanation.save(options.output)
     if options.json:
         output.print_json({"function": found.name, "arguments": found.given.text, **_data(explanation)})
     else:

@@ -11,7 +11,7 @@ import warnings
 from .. import _profile
 from . import output, target
 from .failure import Failure, usage_error
-from .progress import Progress
+from .._progress import Progress
 
 NAME = "profile"
 SUMMARY = "record what a function or a script does, for Perfetto or as a page"
