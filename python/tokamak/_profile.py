@@ -195,7 +195,6 @@ def load_profile(path: str | PathLike[str]) -> Profile:
     """A profile that was saved as JSON. Of a file that ends early, as that of a run that was killed does, it has what could be read;
     `problem` then says what is missing, and so does a warning."""
     from . import _trace_file
-
     from ._progress import Progress
 
     try:

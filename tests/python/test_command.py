@@ -282,6 +282,48 @@ def test_profile_of_a_script_that_raises(folder, tmp_path):
     assert "cannot write" in command(folder, "profile", "script.py", "-o", "/nowhere/t.json", code=1)
 
 
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("explain", "1 kernel for 6"), ("profile", "sin_cos_mul_add_mul_max"), ("compare", "6 kernels")],
+)
+def test_what_cannot_be_written_is_shown(folder, name, shown):
+    """The disk is full when all is done: the message names the file, and what there is to read is there."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tokamak", name, "script.py:activation", *ARGS, "-o", "/dev/full"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 1
+    assert "/dev/full: No space left on device" in done.stderr
+    assert "until then" not in done.stderr and "contextlib" not in done.stderr
+    assert shown in done.stdout
+
+
+@pytest.mark.parametrize("name", ["profile", "compare", "bench"])
+def test_bad_input_of_all_commands(folder, tmp_path, name):
+    for words, message in [
+        (["script.py:untraceable", "--args", "f32[3]"], "`if` needs the elements"),
+        (["script.py:raises", "--args", "f32[3]"], "KeyError: 'mine'"),
+        (["script.py:activatoin"], "did you mean activation?"),
+        (["boom.py:f", "--args", "f32[3]"], "ZeroDivisionError"),
+    ]:
+        assert message in command(folder, name, *words, code=1)
+    if name != "bench":
+        for path in ("no/folder.html", tmp_path):
+            assert f"cannot write {path}" in command(
+                folder, name, "script.py:activation", *ARGS, "-o", path, code=1
+            )
+
+
+def test_profile_of_a_function_that_raises(folder, tmp_path):
+    for path in (tmp_path / "t.json", tmp_path / "t.html"):
+        message = command(folder, "profile", "script.py:raises", "--args", "f32[3]", "-o", path, code=1)
+        assert "KeyError: 'mine'" in message and f"what ran until then is in {path}" in message
+        assert path.stat().st_size > 0
+
+
 def test_profile_of_a_killed_run(folder, tmp_path):
     """What it left becomes a page, with a message and a code that say that it is not all."""
     path = tmp_path / "t.html"

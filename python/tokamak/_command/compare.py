@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from .._compare import Run
 from .._profile import compare as compare_function
@@ -26,8 +27,6 @@ def run(options: argparse.Namespace) -> None:
     found = target.find(options)
     with target.failures_of(found.name):
         comparison = compare_function(found.jitted, *found.given.args, **found.given.kwargs)
-    if options.output:
-        comparison.save(options.output)
     if options.json:
         output.print_json(
             {
@@ -41,6 +40,9 @@ def run(options: argparse.Namespace) -> None:
         )
     else:
         print(comparison)
+    if options.output:  # at last: where it cannot be written, the text is there
+        sys.stdout.flush()
+        comparison.save(options.output)
 
 
 def _data(one: Run) -> dict[str, object]:
