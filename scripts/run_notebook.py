@@ -38,7 +38,8 @@ def run(source: Path, target: Path) -> None:
         extra_arguments=["--log-level=ERROR"],
         resources={"metadata": {"path": str(source.resolve().parent)}},
         on_cell_execute=show,
-        record_timing=False,  # it would differ in every run
+        record_timing=False,  # it would differ in every run,
+        coalesce_streams=True,  # and so would where the output of a cell is cut into pieces
     )
     client.execute()
     if sys.stderr.isatty():

@@ -27,6 +27,7 @@ def pictures_of(cells):
 
 
 def kinds_of(cell):
+    """Stream, picture, table: what a cell shows, whatever the numbers are."""
     return [(output["output_type"], sorted(output.get("data", {}))) for output in cell["outputs"]]
 
 

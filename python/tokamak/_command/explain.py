@@ -8,7 +8,6 @@ from typing import Any
 
 from .. import _native
 from .._jit import jit
-from .._progress import Progress
 from . import native, output, target
 from .failure import usage_error
 
@@ -49,7 +48,7 @@ def run(options: argparse.Namespace) -> None:
     jitted = found.jitted
     if options.no_fuse:
         jitted = jit(found.function, **{**jitted.options._asdict(), "fuse": False})
-    with Progress(f"compiling {found.name}"), target.failures_of(found.name):
+    with target.failures_of(found.name):
         explanation = jitted.explain(*found.given.args, **found.given.kwargs)
     if options.output:
         explanation.measure()  # the text has the times, too
