@@ -46,7 +46,8 @@ void print_kernel(const KernelReport& kernel, const std::vector<std::string>& wa
 std::string kernel_json(const KernelReport& kernel) {
   return "{\"name\": " + json_string(kernel.name) + ", \"ops\": " + json_list(kernel.ops, json_string) +
          ", \"bytes_read\": " + std::to_string(kernel.bytes_read) +
-         ", \"bytes_written\": " + std::to_string(kernel.bytes_written) + ", \"flops\": " + json_number(kernel.flops) + "}";
+         ", \"bytes_written\": " + std::to_string(kernel.bytes_written) +
+         ", \"flops\": " + json_number(kernel.flops) + "}";
 }
 
 std::string refused_json(const RefusedFusion& refused) {

@@ -25,8 +25,8 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// Calls `work(piece, repeats)` for all pieces on the threads of the pool, and gives how many repeats a second
-/// each gets done. Where the threads do not start together, the next try is better.
+/// Calls `work(piece, repeats)` for all pieces on the threads of the pool, and gives how many repeats a
+/// second each gets done. Where the threads do not start together, the next try is better.
 double best_rate(int64_t pieces, FunctionRef<void(int64_t, int64_t)> work) {
   ThreadPool& pool = ThreadPool::instance();
   auto run = [&](int64_t repeats) {
@@ -59,9 +59,10 @@ double measure_flops(const ProductKernels& kernels, int threads) {
   return rate * static_cast<double>(kRounds * 2 * kPeakChains * kernels.lanes * threads);
 }
 
-/// A thread keeps to its piece where that is to stay in its caches; elsewhere there are more pieces, and a thread
-/// that something else holds up takes fewer of them.
-Roofline::Level measure_reading(const ProductKernels& kernels, int64_t pieces, std::string name, int64_t bytes) {
+/// A thread keeps to its piece where that is to stay in its caches; elsewhere there are more pieces, and a
+/// thread that something else holds up takes fewer of them.
+Roofline::Level measure_reading(const ProductKernels& kernels, int64_t pieces, std::string name,
+                                int64_t bytes) {
   const int64_t each = std::max<int64_t>(4096, bytes / pieces / 4096 * 4096);
   const Block block = BufferPool::instance().allocate(each * pieces);
   auto* data = static_cast<std::byte*>(block.data());
