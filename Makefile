@@ -17,8 +17,8 @@ export PYTHON JOBS
 WORK ?=
 ARGS ?=
 
-.PHONY: help setup system build demo bench bench-compile guard test test-packages test-cpp test-lit test-python test-example test-site site explore \
-        fuzz fuzz-parser install format lint lint-setup tidy clean distclean
+.PHONY: help setup system build demo bench bench-compile notebook guard test test-packages test-cpp test-lit test-python test-example test-site site \
+        explore fuzz fuzz-parser install format lint lint-setup tidy clean distclean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +53,9 @@ bench: build $(VENV_BENCH)/.ready ## Time everything against its peers; WORK=sof
 bench-compile: build ## Count the instructions that compiling takes
 	@scripts/install-packages.sh valgrind
 	@$(VENV)/bin/python bench/compile_cost.py $(WORK) $(ARGS)
+
+notebook: build ## Run examples/how_fusion_works.ipynb in place, so that it shows this machine
+	@$(VENV)/bin/python scripts/run_notebook.py examples/how_fusion_works.ipynb
 
 guard: build ## Check in seconds that no speed has collapsed, against NumPy only
 	@$(VENV)/bin/python bench/guard.py

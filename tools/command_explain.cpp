@@ -1,13 +1,12 @@
 // tokamak explain: what the compiler makes of the functions of a file.
 
-#include <cstdio>
 #include <iostream>
 
 #include "commands.h"
 #include "driver/compile.h"
 #include "files.h"
 #include "ir/text.h"
-#include "support/json.h"
+#include "json_text.h"
 
 namespace tokamak::tool {
 namespace {
@@ -44,20 +43,11 @@ void print_kernel(const KernelReport& kernel, const std::vector<std::string>& wa
   for (const std::string& what : wanted) show(kernel, what);
 }
 
-/// Elements as the list of JSON that `text` makes of each.
-template <class T, class Text>
-std::string json_list(const std::vector<T>& elements, Text text) {
-  std::string list;
-  for (const T& element : elements) (list += list.empty() ? "[" : ", ") += text(element);
-  return list.empty() ? "[]" : list + "]";
-}
-
 std::string kernel_json(const KernelReport& kernel) {
-  char flops[40];
-  std::snprintf(flops, sizeof flops, "%.17g", kernel.flops);
   return "{\"name\": " + json_string(kernel.name) + ", \"ops\": " + json_list(kernel.ops, json_string) +
          ", \"bytes_read\": " + std::to_string(kernel.bytes_read) +
-         ", \"bytes_written\": " + std::to_string(kernel.bytes_written) + ", \"flops\": " + flops + "}";
+         ", \"bytes_written\": " + std::to_string(kernel.bytes_written) +
+         ", \"flops\": " + json_number(kernel.flops) + "}";
 }
 
 std::string refused_json(const RefusedFusion& refused) {
@@ -83,7 +73,7 @@ int print_json(const std::string& path, bool fuse) {
     const std::vector<Layout> layouts(graph.parameters().size());
     functions.push_back(explanation_json(graph.name(), *compile(graph, layouts, {.fuse = fuse}).explanation));
   }
-  std::cout << json_list(functions, [](const std::string& text) { return text; }) << "\n";
+  std::cout << json_list(functions) << "\n";
   return kOk;
 }
 

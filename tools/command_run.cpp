@@ -11,6 +11,7 @@
 #include "interp/interpreter.h"
 #include "ir/text.h"
 #include "ir/text_literal.h"
+#include "json_text.h"
 #include "passes/pipeline.h"
 
 namespace tokamak::tool {
@@ -29,6 +30,7 @@ constexpr Option kOptions[] = {
     {"--with", "NAME",
      "arguments are the results of the function of that name in the file, which takes none"},
     {"--arguments", "", "print the arguments too"},
+    {"--json", "", "print JSON instead of text"},
 };
 
 /// A small generator with the same numbers everywhere (Steele, Lea and Flood's SplitMix).
@@ -103,6 +105,41 @@ void print_tensor(const std::string& name, const Tensor& tensor, int64_t max_ele
   std::cout << (count > max_elements ? ", ...]\n" : "]\n");
 }
 
+/// JSON has no infinities and no NaNs: they are strings.
+std::string element_json(const Tensor& tensor, int64_t i) {
+  const std::string text = format_element(tensor, i);
+  return text.find("inf") == std::string::npos && text.find("nan") == std::string::npos ? text
+                                                                                        : json_string(text);
+}
+
+std::string tensor_json(const std::string& name, const Tensor& tensor, int64_t max_elements) {
+  std::vector<std::string> shape, elements;
+  for (int64_t extent : tensor.type().shape) shape.push_back(std::to_string(extent));
+  for (int64_t i = 0; i < std::min(tensor.type().elements(), max_elements); ++i)
+    elements.push_back(element_json(tensor, i));
+  return "{\"name\": " + json_string(name) + ", \"dtype\": " + json_string(name_of(tensor.type().dtype)) +
+         ", \"shape\": " + json_list(shape) + ", \"elements\": " + json_list(elements) + "}";
+}
+
+/// A function that ran, for printing.
+struct Ran {
+  std::string name;
+  std::vector<std::pair<std::string, Tensor>> arguments;
+  std::vector<std::pair<std::string, Tensor>> results;
+};
+
+void print_text(const Ran& ran, int64_t max_elements) {
+  std::cout << "@" << ran.name << "\n";
+  for (const auto* tensors : {&ran.arguments, &ran.results})
+    for (const auto& [name, tensor] : *tensors) print_tensor(name, tensor, max_elements);
+}
+
+std::string ran_json(const Ran& ran, int64_t max_elements) {
+  const auto text = [&](const auto& named) { return tensor_json(named.first, named.second, max_elements); };
+  return "{\"function\": " + json_string(ran.name) + ", \"arguments\": " + json_list(ran.arguments, text) +
+         ", \"results\": " + json_list(ran.results, text) + "}";
+}
+
 std::vector<Tensor> run_compiled(const Graph& graph, const std::vector<Tensor>& inputs, bool fuse) {
   const std::vector<Layout> layouts(inputs.size());
   return run_on_tensors(*compile(graph, layouts, {.fuse = fuse}).program, inputs);
@@ -123,6 +160,7 @@ int run_run(const Arguments& arguments) {
   std::vector<Graph> graphs = parse(read_file(path), shown_path(path));
   const std::optional<std::string> maker = arguments.value("--with");
   const std::vector<Tensor> given = maker ? results_of(graphs, *maker, fma) : std::vector<Tensor>();
+  std::vector<std::string> functions;
   for (Graph& graph : graphs) {
     if (maker && graph.name() == *maker) continue;
     if (arguments.has("--optimize")) graph = run_pipeline(std::move(graph), {.fused_multiply_add = fma});
@@ -133,15 +171,20 @@ int run_run(const Arguments& arguments) {
     for (size_t i = inputs.size(); i < graph.parameters().size(); ++i)
       inputs.push_back(made_up(graph.type_of(graph.parameters()[i]), random));
 
-    std::cout << "@" << graph.name() << "\n";
-    for (size_t i = 0; i < inputs.size() && arguments.has("--arguments"); ++i) {
-      print_tensor("%" + graph.parameter_name(i), inputs[i], max_elements);
-    }
+    Ran ran{graph.name(), {}, {}};
+    for (size_t i = 0; i < inputs.size() && arguments.has("--arguments"); ++i)
+      ran.arguments.emplace_back("%" + graph.parameter_name(i), inputs[i]);
     const std::vector<Tensor> outputs =
         native ? run_compiled(graph, inputs, !arguments.has("--no-fuse")) : interpret(graph, inputs, fma);
     for (size_t i = 0; i < outputs.size(); ++i)
-      print_tensor("result " + std::to_string(i), outputs[i], max_elements);
+      ran.results.emplace_back("result " + std::to_string(i), outputs[i]);
+    if (arguments.has("--json")) {
+      functions.push_back(ran_json(ran, max_elements));
+    } else {
+      print_text(ran, max_elements);
+    }
   }
+  if (arguments.has("--json")) std::cout << json_list(functions) << "\n";
   return kOk;
 }
 

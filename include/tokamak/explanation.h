@@ -22,8 +22,11 @@ struct OperationReport {
   SourceLocation line;      ///< the user's
   bool is_view = false;     ///< costs nothing: index arithmetic of whoever reads it
   bool is_output = false;
-  bool is_dead = false;      ///< no output depends on it
-  std::vector<int> kernels;  ///< those that compute it, by position; more than one where that is cheaper
+  bool is_dead = false;  ///< no output depends on it
+  /// Those that compute it, by position; more than one where that is cheaper. Of an operation as traced that
+  /// the passes found a way around: those that compute what reads it.
+  std::vector<int> kernels;
+  int becomes = -1;  ///< of an operation as traced: which of Explanation::operations() has its value
 };
 
 /// One run of one pass.

@@ -48,6 +48,10 @@ void bind_operation(nb::module_& module) {
       .def_ro("is_output", &OperationReport::is_output)
       .def_ro("is_dead", &OperationReport::is_dead)
       .def_ro("kernels", &OperationReport::kernels)
+      .def_prop_ro("becomes",
+                   [](const OperationReport& report) {
+                     return report.becomes < 0 ? std::nullopt : std::optional(report.becomes);
+                   })
       .def("__repr__", [](const OperationReport& report) {
         return "<" + report.name + " = " + report.text + " : " + to_string(report.type) + ">";
       });
@@ -85,8 +89,8 @@ void bind_kernel(nb::module_& module) {
       .def_ro("tasks", &KernelReport::tasks)
       .def_ro("step", &KernelReport::step)
       .def_ro("from_disk_cache", &KernelReport::from_disk_cache)
-      .def_prop_ro("llvm", &KernelReport::llvm)
-      .def_prop_ro("asm", &KernelReport::assembly)
+      .def_prop_ro("llvm", &KernelReport::llvm, nb::call_guard<nb::gil_scoped_release>())
+      .def_prop_ro("asm", &KernelReport::assembly, nb::call_guard<nb::gil_scoped_release>())
       .def("__repr__", [](const KernelReport& kernel) {
         std::string ops;
         for (const std::string& op : kernel.ops) ops += (ops.empty() ? "" : ", ") + op;

@@ -21,7 +21,10 @@ _native.set_library_folders(
     [_os.path.dirname(_os.path.abspath(module)) + _os.sep for module in (__file__, _np.__file__)]
     + [_os.path.dirname(_os.path.realpath(__file__)) + _os.sep]
     + [_os.path.join(_packages, name, "") for name in ("scipy", "pandas", "sklearn", "skimage", "matplotlib")]
-    + [_os.path.join(_python, name + ".py") for name in ("copy", "functools", "random", "statistics")]
+    + [
+        _os.path.join(_python, name + ".py")
+        for name in ("contextlib", "copy", "functools", "random", "statistics")
+    ]
 )
 
 from . import _logging, _standard  # noqa: E402

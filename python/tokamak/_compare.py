@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,10 @@ from . import _format, _native, _pages
 from ._array import Array
 from ._jit import jit
 from ._profile import Profile, profile
+from ._progress import Progress
+
+if TYPE_CHECKING:
+    from ._pictures import Picture
 
 __all__ = ["Comparison", "Run", "compare", "same_results"]
 
@@ -116,6 +120,15 @@ class Comparison:
                 entries.append(entry)
         return json.dumps({"displayTimeUnit": "ns", "traceEvents": entries})
 
+    def draw(self) -> Picture:
+        """A picture of both on one axis, of time and of memory traffic, for a notebook or to `save` as SVG."""
+        from ._pictures.comparison import comparison_picture
+
+        return comparison_picture(self)
+
+    def _repr_svg_(self) -> str:
+        return self.draw().svg
+
     def __str__(self) -> str:
         widest = max(
             (len(_short(k.name)) for run in (self.eager, self.compiled) for k in run.kernels), default=0
@@ -131,6 +144,8 @@ class Comparison:
         if not self.agree:
             lines.append("\nThe results differ.")
         return "\n".join(lines)
+
+    __repr__ = __str__
 
     def _verdict(self) -> str:
         traffic = self.eager.bytes / max(self.compiled.bytes, 1)
@@ -158,7 +173,13 @@ def compare(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
         "one kernel per operation": jit(function, **{**options, "fuse": False, "optimize": False}),
         "compiled": jit(function, **options),
     }
-    given = (args, kwargs)
+    name = getattr(function, "__name__", type(function).__name__)
+    with Progress(f"running {name} both ways") as progress:
+        return _compared(name, kinds, (args, kwargs), progress)
+
+
+def _compared(name: str, kinds: dict[str, Any], given: tuple[Any, Any], progress: Progress) -> Comparison:
+    args, kwargs = given
     results = {}
     for label, kind in kinds.items():
         own = copy.deepcopy(given)
@@ -172,6 +193,7 @@ def compare(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     for turn in range(_MOST_ROUNDS):
         if turn >= _LEAST_ROUNDS and time.perf_counter() > end:
             break
+        progress.say(f"running {name} both ways, turn {turn + 1}")
         for label, kind in kinds.items():
             own = copy.deepcopy(given) if writes else given
             with profile() as recorded:
@@ -181,7 +203,6 @@ def compare(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     eager, compiled = (
         Run(label, best[label], kind.explain(*args, **kwargs)) for label, kind in kinds.items()
     )
-    name = getattr(function, "__name__", type(function).__name__)
     return Comparison(name, eager, compiled, same_results(*results.values()))
 
 

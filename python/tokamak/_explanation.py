@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from os import PathLike
+from typing import TYPE_CHECKING, Literal
 
-from . import _explanation_text, _measure, _native
+from . import _assembly, _explanation_text, _measure, _native
+from ._progress import Progress
+
+if TYPE_CHECKING:
+    from ._pictures import Picture
 
 __all__ = ["Explanation"]
 
@@ -90,7 +95,8 @@ class Explanation:
     def measure(self, seconds: float = 0.5) -> Explanation:
         """Runs the program on the arguments, for about that long and three times at least, and keeps the times in `measured`. Arguments that
         the function changes are copied first."""
-        self.measured = _measure.measure(self.kernels, self._runner, seconds)
+        with Progress(f"measuring {self.name}"):
+            self.measured = _measure.measure(self.kernels, self._runner, seconds)
         return self
 
     def text(self, *, width: int | None = None, colour: bool | None = None) -> str:
@@ -101,6 +107,23 @@ class Explanation:
             _explanation_text.wants_colour() if colour is None else colour,
         )
 
+    def hot_loop(self, kernel: int = 0) -> str:
+        """The assembly of the loop in which a kernel spends its time, as far as the code tells; of a kernel that is a routine of the
+        library, such as a plain product or a sort, nothing."""
+        asm = self.kernels[kernel].asm
+        loops = _assembly.loops_of(asm)
+        hot = _assembly.hot_loop(loops)
+        return "" if hot is None else "\n".join(asm.splitlines()[loops[hot].first : loops[hot].last + 1])
+
+    def draw(self, what: Literal["graph", "memory"] = "graph") -> Picture:
+        """A picture for a notebook, or to `save` as SVG: the graph as traced, with kernels as boxes around the operations that they
+        swallowed, or the memory plan over time."""
+        from ._pictures import graph, memory
+
+        if what not in ("graph", "memory"):
+            raise ValueError(f"draw: there is no picture {what!r}; there are 'graph' and 'memory'")
+        return graph.graph_picture(self) if what == "graph" else memory.memory_picture(self)
+
     def save(self, path: str | PathLike[str], *, measure: bool = True) -> None:
         """Writes a page that shows everything, in one file that needs no network. Measures first, unless that has been done or
         `measure` is False."""
@@ -108,7 +131,8 @@ class Explanation:
 
         if measure and self.measured is None:
             self.measure()
-        write(path, report.page_of(self))
+        with Progress(f"writing {path}"):
+            write(path, report.page_of(self))
 
     def __str__(self) -> str:
         return self.text()

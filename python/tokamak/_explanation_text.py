@@ -16,7 +16,7 @@ from ._format import bytes_text, count_text, percent_text, plural, time_text
 if TYPE_CHECKING:
     from ._explanation import Explanation
 
-__all__ = ["line_text", "render", "terminal_width", "wants_colour"]
+__all__ = ["line_text", "render", "shown_file", "terminal_width", "wants_colour"]
 
 _PLAIN_WIDTH = 100  # where there is no terminal
 _MOST_ROWS = 20
@@ -42,8 +42,18 @@ def terminal_width() -> int:
     return max(40, shutil.get_terminal_size((_PLAIN_WIDTH, 24)).columns)
 
 
+def shown_file(file: str) -> str:
+    """The file as people know it: a cell of a notebook by its number, In[3], though it is compiled from a file that nobody sees."""
+    if "ipykernel" in file and "IPython" in sys.modules:
+        shell = sys.modules["IPython"].get_ipython()
+        number = getattr(getattr(shell, "compile", None), "_filename_map", {}).get(file)
+        if number is not None:
+            return f"In[{number}]"
+    return file
+
+
 def line_text(line: _native.SourceLocation) -> str:
-    return f"{PurePath(line.file).name}:{line.line}" if line.file else ""
+    return f"{PurePath(shown_file(line.file)).name}:{line.line}" if line.file else ""
 
 
 Style = Callable[[str, str], str]

@@ -131,9 +131,12 @@ class JitCore:
         table = self._table_for(call)
         found = _or_not_implemented(table.explanation(call.leaves))
         if found is NotImplemented:
-            found = self._compile_until(
-                table, call, lambda: _or_not_implemented(table.explanation(call.leaves))
-            )
+            from ._progress import Progress
+
+            with Progress(f"compiling {self.name}"):
+                found = self._compile_until(
+                    table, call, lambda: _or_not_implemented(table.explanation(call.leaves))
+                )
         else:
             table.hits -= 1
         from ._explanation import Explanation  # when it is asked for: importing the package shall be quick

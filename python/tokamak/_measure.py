@@ -11,6 +11,7 @@ import numpy as np
 
 from . import _native
 from ._format import bytes_text, plural, rate_text
+from ._progress import Progress
 
 __all__ = ["KernelTime", "Measured", "Runner", "bound_of", "measure"]
 
@@ -104,7 +105,8 @@ def measure(kernels: list[_native.KernelReport], runner: Runner, seconds: float)
         for step, taken in _times_of(runner.prepare(), names).items():
             best[step] = min(best.get(step, taken), taken)
         runs += 1
-    roofline = _native.measure_roofline()
+    with Progress("measuring what the machine can do"):
+        roofline = _native.measure_roofline()
     times = [
         KernelTime(best[kernel.step] / 1e9, *bound_of(kernel, roofline)) if kernel.step in best else None
         for kernel in kernels

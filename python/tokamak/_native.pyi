@@ -141,6 +141,8 @@ class OperationReport:
     is_output: bool
     is_dead: bool
     kernels: list[int]
+    @property
+    def becomes(self) -> int | None: ...
 
 class PassReport:
     name: str

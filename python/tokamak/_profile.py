@@ -99,11 +99,13 @@ class Profile:
         """A name that ends in .html gets a page with the flame graph and the timeline; others JSON, which
         chrome://tracing and ui.perfetto.dev open."""
         from . import _pages
+        from ._progress import Progress
 
-        if Path(path).suffix.lower() in (".html", ".htm"):
-            _pages.write(path, self._page(Path(path).stem))
-        else:
-            _pages.write(path, self._result().to_chrome_trace())
+        with Progress(f"writing {path}"):
+            if Path(path).suffix.lower() in (".html", ".htm"):
+                _pages.write(path, self._page(Path(path).stem))
+            else:
+                _pages.write(path, self._result().to_chrome_trace())
 
     def to_dict(self) -> dict[str, Any]:
         """What the page is made from. Of very many events the longest, in the order of their starts."""
@@ -194,13 +196,15 @@ def load_profile(path: str | PathLike[str]) -> Profile:
     """A profile that was saved as JSON. Of a file that ends early, as that of a run that was killed does, it has what could be read;
     `problem` then says what is missing, and so does a warning."""
     from . import _trace_file
+    from ._progress import Progress
 
     try:
         text = Path(path).read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         fail(UserError, f"cannot read {os.fspath(path)}: {error.strerror}")
     try:
-        read = _trace_file.read(text, os.fspath(path))
+        with Progress(f"reading {path}"):
+            read = _trace_file.read(text, os.fspath(path))
     except (ValueError, TypeError, AttributeError, json.JSONDecodeError) as error:
         fail(UserValueError, f"{os.fspath(path)} is no trace of Tokamak: {error}")
     if read.problem is not None:

@@ -60,6 +60,8 @@ Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const
   }
   if (!options.optimize)
     pipeline.passes = {"expand-products"};  // kernels of products have a matrix on each side
+  if (logging::enabled(logging::Channel::passes))
+    logging::log(logging::Channel::passes, "before the passes\n" + print(graph, kForPeople));
   const Graph optimized = run_pipeline(graph, pipeline);
   clock.finish("passes");
 

@@ -112,8 +112,6 @@ int64_t naive_bytes(const Graph& graph) {
 
 void log_explanation(const Explanation& explanation) {
   using logging::Channel;
-  if (logging::enabled(Channel::passes))
-    logging::log(Channel::passes, "optimized\n" + explanation.optimized());
   if (logging::enabled(Channel::fusion)) {
     for (const KernelReport& kernel : explanation.kernels())
       logging::log(Channel::fusion, "kernel " + kernel.name);
@@ -142,7 +140,11 @@ void StageClock::finish(const char* stage) {
 PassJournal::PassJournal(PipelineOptions& options) {
   options.record = &records_;
   options.after_pass = [this](std::string_view, const Graph& graph) {
-    if (records_.back().changed) graphs_.push_back(print(graph, kForPeople));
+    const PassRecord& record = records_.back();
+    if (!record.changed) return;
+    graphs_.push_back(print(graph, kForPeople));
+    if (logging::enabled(logging::Channel::passes))
+      logging::log(logging::Channel::passes, "after " + record.name + "\n" + graphs_.back());
   };
 }
 
@@ -177,8 +179,8 @@ std::shared_ptr<Explanation> explain(const Journey& journey) {
   explanation->refused_ = journey.fusion.refused;
   explanation->times_ = journey.times;
   explanation->passes_ = journey.passes;
-  explanation->traced_ = operations_of(journey.traced);
   explanation->operations_ = fused_operations(journey.optimized, journey.fusion.kernels);
+  explanation->traced_ = traced_operations(journey.traced, journey.optimized, explanation->operations_);
   explanation->layouts_ = layouts_of(journey);
   const Program& program = *journey.assembled.program;
   for (size_t i = 0; i < journey.kernels.size(); ++i) {

@@ -30,7 +30,7 @@ class StageClock {
   std::vector<StageTime> times_;
 };
 
-/// Keeps what every pass did, from when it is made to when the pipeline has run.
+/// Keeps and logs what every pass did, from when it is made to when the pipeline has run.
 class PassJournal {
  public:
   /// Adds itself to the options, and stays where it is while they are used.

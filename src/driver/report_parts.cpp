@@ -1,6 +1,7 @@
 #include "driver/report_parts.h"
 
 #include <algorithm>
+#include <set>
 
 #include "fusion/product.h"
 #include "ir/text.h"
@@ -138,6 +139,26 @@ std::vector<OperationReport> fused_operations(const Graph& optimized,
         if (computing.empty() || computing.back() != static_cast<int>(i))
           computing.push_back(static_cast<int>(i));
       }
+    }
+  }
+  return operations;
+}
+
+std::vector<OperationReport> traced_operations(const Graph& traced, const Graph& optimized,
+                                               const std::vector<OperationReport>& fused) {
+  std::vector<OperationReport> operations = operations_of(traced);
+  std::vector<std::set<int>> of_readers(operations.size());
+  for (size_t i = operations.size(); i-- > 0;) {  // readers come after what they read
+    OperationReport& report = operations[i];
+    if (const std::optional<Value> successor = optimized.successor_of(static_cast<Value>(i))) {
+      report.becomes = static_cast<int>(index_of(*successor));
+      report.kernels = fused[index_of(*successor)].kernels;
+    } else {
+      report.kernels.assign(of_readers[i].begin(), of_readers[i].end());
+    }
+    for (int input : report.inputs) {
+      if (!optimized.successor_of(static_cast<Value>(input)))
+        of_readers[static_cast<size_t>(input)].insert(report.kernels.begin(), report.kernels.end());
     }
   }
   return operations;

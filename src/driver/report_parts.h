@@ -13,6 +13,10 @@ std::vector<OperationReport> operations_of(const Graph& graph);
 std::vector<OperationReport> fused_operations(const Graph& optimized,
                                               const std::vector<FusedKernel>& kernels);
 
+/// The same as traced. An operation that the passes found a way around is part of the kernels of its readers.
+std::vector<OperationReport> traced_operations(const Graph& traced, const Graph& optimized,
+                                               const std::vector<OperationReport>& fused);
+
 /// What the plan gives memory to.
 std::vector<BufferReport> buffers_of(const Assembled& assembled);
 

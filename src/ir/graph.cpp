@@ -46,6 +46,10 @@ const Tensor* Graph::constant_value(Value value) const {
   return node.op == Op::constant ? &node.attributes.tensor(Attr::value) : nullptr;
 }
 
+std::optional<Value> Graph::successor_of(Value first) const {
+  return successors_.empty() ? first : successors_[index_of(first)];
+}
+
 std::vector<uint32_t> count_uses(const Graph& graph) {
   std::vector<uint32_t> uses(graph.size(), 0);
   for (const Node& node : graph.nodes()) {
@@ -86,7 +90,18 @@ Value GraphRewriter::copy(Value old_value) {
 
 Graph GraphRewriter::finish() {
   new_.set_outputs((*this)(std::span<const Value>(old_.outputs())));
+  new_.successors_ = successors();
   return std::move(new_);
+}
+
+std::vector<std::optional<Value>> GraphRewriter::successors() const {
+  const size_t count = old_.successors_.empty() ? old_.size() : old_.successors_.size();
+  std::vector<std::optional<Value>> successors(count);
+  for (size_t i = 0; i < count; ++i) {
+    const std::optional<Value> before = old_.successor_of(static_cast<Value>(i));
+    if (before && is_mapped(*before)) successors[i] = (*this)(*before);
+  }
+  return successors;
 }
 
 }  // namespace tokamak

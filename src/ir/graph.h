@@ -30,6 +30,7 @@
 //     integer start per axis and clamp it so that the window lies inside.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -83,7 +84,14 @@ class Graph {
   /// The constant's tensor, when `value` is one.
   const Tensor* constant_value(Value value) const;
 
+  /// The value that is the same as one of the graph that rewriting began with; nullopt where the passes found
+  /// a way around it, or nothing needs it. In a graph that was not rewritten, every value is its own.
+  std::optional<Value> successor_of(Value first) const;
+  /// From now on, this is the graph that rewriting began with.
+  void forget_rewriting() { successors_.clear(); }
+
  private:
+  friend class GraphRewriter;
   Value append(Node node);
 
   std::string name_;
@@ -91,6 +99,7 @@ class Graph {
   std::vector<Value> parameters_;
   std::vector<std::string> parameter_names_;
   std::vector<Value> outputs_;
+  std::vector<std::optional<Value>> successors_;  ///< of the first graph's values; empty: not rewritten
 };
 
 /// For each node the number of operand slots (and outputs of the graph) that read it.
@@ -125,6 +134,8 @@ class GraphRewriter {
   Graph finish();
 
  private:
+  std::vector<std::optional<Value>> successors() const;
+
   const Graph& old_;
   Graph new_;
   std::vector<Value> mapping_;

@@ -138,6 +138,7 @@ std::span<const GraphPass> graph_passes() { return kGraphPasses; }
 
 Graph run_pipeline(Graph graph, const PipelineOptions& options) {
   const std::vector<const GraphPass*> passes = chosen_passes(options);
+  graph.forget_rewriting();
   const int rounds = options.passes.empty() ? kMaxRounds : 1;
   for (int number = 0; number < rounds; ++number) {
     Round round(graph, number, options);

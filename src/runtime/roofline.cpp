@@ -19,20 +19,20 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double kTry = 1e-3;  // seconds, about
-constexpr double kAllTries = 0.04;
+constexpr double kAllTries = 0.1;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// Calls `work(thread, repeats)` on every thread of the pool, and gives how many repeats a second each gets
-/// done. Where the threads do not start together, the next try is better.
-double best_rate(int threads, FunctionRef<void(int64_t, int64_t)> work) {
+/// Calls `work(piece, repeats)` for all pieces on the threads of the pool, and gives how many repeats a
+/// second each gets done. Where the threads do not start together, the next try is better.
+double best_rate(int64_t pieces, FunctionRef<void(int64_t, int64_t)> work) {
   ThreadPool& pool = ThreadPool::instance();
   auto run = [&](int64_t repeats) {
     const Clock::time_point start = Clock::now();
-    pool.run(threads, 1, [&](int64_t begin, int64_t end, int) {
-      for (int64_t thread = begin; thread < end; ++thread) work(thread, repeats);
+    pool.run(pieces, 1, [&](int64_t begin, int64_t end, int) {
+      for (int64_t piece = begin; piece < end; ++piece) work(piece, repeats);
     });
     return seconds_since(start);
   };
@@ -59,16 +59,19 @@ double measure_flops(const ProductKernels& kernels, int threads) {
   return rate * static_cast<double>(kRounds * 2 * kPeakChains * kernels.lanes * threads);
 }
 
-Roofline::Level measure_reading(const ProductKernels& kernels, int threads, std::string name, int64_t bytes) {
-  const int64_t each = std::max<int64_t>(4096, bytes / threads / 4096 * 4096);
-  const Block block = BufferPool::instance().allocate(each * threads);
+/// A thread keeps to its piece where that is to stay in its caches; elsewhere there are more pieces, and a
+/// thread that something else holds up takes fewer of them.
+Roofline::Level measure_reading(const ProductKernels& kernels, int64_t pieces, std::string name,
+                                int64_t bytes) {
+  const int64_t each = std::max<int64_t>(4096, bytes / pieces / 4096 * 4096);
+  const Block block = BufferPool::instance().allocate(each * pieces);
   auto* data = static_cast<std::byte*>(block.data());
-  std::memset(data, 0, static_cast<size_t>(each * threads));
-  const double rate = best_rate(threads, [&](int64_t thread, int64_t repeats) {
+  std::memset(data, 0, static_cast<size_t>(each * pieces));
+  const double rate = best_rate(pieces, [&](int64_t piece, int64_t repeats) {
     for (int64_t i = 0; i < repeats; ++i)
-      g_result = kernels.largest(data + thread * each, each / static_cast<int64_t>(sizeof(float)));
+      g_result = kernels.largest(data + piece * each, each / static_cast<int64_t>(sizeof(float)));
   });
-  return {std::move(name), each * threads, rate * static_cast<double>(each * threads)};
+  return {std::move(name), each * pieces, rate * static_cast<double>(each * pieces)};
 }
 
 Roofline measure(int threads) {
@@ -81,7 +84,7 @@ Roofline measure(int threads) {
   roofline.f64_flops = measure_flops(kernels_for(ProductType::f64, cpu), threads);
   roofline.levels = {measure_reading(f32, threads, "L2", cpu.l2_bytes / 2 * threads),
                      measure_reading(f32, threads, "L3", cpu.l3_bytes / 2),
-                     measure_reading(f32, threads, "memory", std::max(kLarge, 4 * cpu.l3_bytes))};
+                     measure_reading(f32, 16 * threads, "memory", std::max(kLarge, 4 * cpu.l3_bytes))};
   return roofline;
 }
 

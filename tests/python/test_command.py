@@ -1,8 +1,10 @@
 """The `tokamak` command, run as a program."""
 
+import itertools
 import json
 import os
 import pty
+import re
 import select
 import shutil
 import signal
@@ -149,6 +151,48 @@ def test_text_ir(folder):
     assert "is Python" in _native(folder, "explain", "script.py:f", code=2)
 
 
+def test_text_ir_as_json(folder):
+    text = """func @f(%x: f64[3], %y: i32[2,2]) {
+  %0 = exp %x
+  %1 = mul %x, 1.0
+  %2 = div %1, 0.0
+  return %2, %y
+}
+func @g() {
+  %0 = lt f32(1.0), f32(2.0)
+  return %0
+}
+"""
+    functions = json.loads(command(folder, "opt", "-", "--json", input=text))
+    assert [one["function"] for one in functions] == ["f", "g"]
+    assert functions[0]["graph"] == command(folder, "opt", "-", input=text).split("\n\n")[0] + "\n"
+    assert "exp" not in functions[0]["graph"]
+    changed = [one for one in functions[0]["passes"] if one["changed"]]
+    assert {"simplify", "eliminate-dead"} <= {one["name"] for one in changed}
+    assert all(one["nodes_after"] <= one["nodes_before"] and one["milliseconds"] >= 0 for one in changed)
+    listed = json.loads(command(folder, "opt", "--list-passes", "--json"))
+    assert {"name": "eliminate-dead", "summary": "drop nodes that no output needs"} in listed
+
+    f, g = json.loads(command(folder, "run", "-", "--json", "--arguments", "--max-elements=3", input=text))
+    assert (f["function"], g["function"]) == ("f", "g")
+    x, y = f["arguments"]
+    assert (x["name"], x["dtype"], x["shape"]) == ("%x", "f64", [3])
+    assert f["results"][0]["elements"] == ["inf" if value > 0 else "-inf" for value in x["elements"]]
+    assert f["results"][1] == {**y, "name": "result 1"}
+    assert len(y["elements"]) == 3  # of four
+    assert g["arguments"] == [] and g["results"][0] == {
+        "name": "result 0",
+        "dtype": "bool",
+        "shape": [],
+        "elements": [True],
+    }
+    interpreted = json.loads(command(folder, "run", "-", "--json", "--interpret", input=text))
+    assert interpreted[0]["results"][0]["elements"] == f["results"][0]["elements"]
+    assert "there is no operation" in command(
+        folder, "run", "-", "--json", input="func @f() {\n  %0 = nonsense\n  return %0\n}", code=1
+    )
+
+
 def _native(folder, *words, code):
     program = os.path.join(os.path.dirname(tk.__file__), "_bin", "tokamak")
     done = subprocess.run([program, *words], cwd=folder, capture_output=True, text=True, timeout=60)
@@ -236,6 +280,48 @@ def test_profile_of_a_script_that_raises(folder, tmp_path):
     assert "ZeroDivisionError" in message and "what ran until then is in" in message
     assert tk.load_profile(tmp_path / "t.json").problem is None
     assert "cannot write" in command(folder, "profile", "script.py", "-o", "/nowhere/t.json", code=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("explain", "1 kernel for 6"), ("profile", "sin_cos_mul_add_mul_max"), ("compare", "6 kernels")],
+)
+def test_what_cannot_be_written_is_shown(folder, name, shown):
+    """The disk is full when all is done: the message names the file, and what there is to read is there."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tokamak", name, "script.py:activation", *ARGS, "-o", "/dev/full"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 1
+    assert "/dev/full: No space left on device" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert shown in done.stdout
+
+
+@pytest.mark.parametrize("name", ["profile", "compare", "bench"])
+def test_bad_input_of_all_commands(folder, tmp_path, name):
+    for words, message in [
+        (["script.py:untraceable", "--args", "f32[3]"], "`if` needs the elements"),
+        (["script.py:raises", "--args", "f32[3]"], "KeyError: 'mine'"),
+        (["script.py:activatoin"], "did you mean activation?"),
+        (["boom.py:f", "--args", "f32[3]"], "ZeroDivisionError"),
+    ]:
+        assert message in command(folder, name, *words, code=1)
+    if name != "bench":
+        for path in ("no/folder.html", tmp_path):
+            assert f"cannot write {path}" in command(
+                folder, name, "script.py:activation", *ARGS, "-o", path, code=1
+            )
+
+
+def test_profile_of_a_function_that_raises(folder, tmp_path):
+    for path in (tmp_path / "t.json", tmp_path / "t.html"):
+        message = command(folder, "profile", "script.py:raises", "--args", "f32[3]", "-o", path, code=1)
+        assert "KeyError: 'mine'" in message and f"what ran until then is in {path}" in message
+        assert path.stat().st_size > 0
 
 
 def test_profile_of_a_killed_run(folder, tmp_path):
@@ -344,12 +430,12 @@ def test_bash_completes(folder, line, wanted):
 # -- progress
 
 
-def on_a_terminal(folder, *words):
-    """What the command writes to a terminal."""
+def on_a_terminal(folder, *words, program=("-m", "tokamak")):
+    """What the command, or a script, writes to a terminal."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.chdir(folder)
-        os.execv(sys.executable, [sys.executable, "-m", "tokamak", *map(str, words)])
+        os.execv(sys.executable, [sys.executable, *program, *map(str, words)])
     text = b""
     while select.select([terminal], [], [], 60)[0]:
         try:
@@ -371,6 +457,54 @@ def test_progress_on_a_terminal_only(folder):
         [sys.executable, "-m", "tokamak", *words], cwd=folder, capture_output=True, text=True, timeout=60
     )
     assert done.stderr == ""
+
+
+PROGRESS = """
+import sys, time
+import numpy as np
+import tokamak as tk
+from tokamak import _measure, _progress
+
+def activation(x, y):
+    return np.maximum((np.sin(x) * np.cos(y) + x) * y, 0)
+
+args = [np.ones((1000, 1000), np.float32)] * 2
+if sys.argv[1] == "save":
+    tk.jit(activation).explain(*args).measure(1.5).save(sys.argv[2])
+elif sys.argv[1] == "compare":
+    tk.compare(activation, *args).save(sys.argv[2])
+else:
+    with _progress.Progress("outer"):
+        time.sleep(0.7)
+        with _progress.Progress("inner"):
+            time.sleep(0.4)
+        time.sleep(0.4)
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("save", ["measuring activation"]),
+        ("compare", ["running activation both ways, turn N"]),
+        ("", ["outer", "inner", "outer"]),
+    ],
+)
+def test_progress_of_the_library(folder, tmp_path, what, said):
+    """What takes over a second says so on a terminal, and takes the line away in the end."""
+    (tmp_path / "script.py").write_text(PROGRESS)
+    words = [tmp_path / "script.py", what, tmp_path / "page.html"]
+    shown = on_a_terminal(folder, *words, program=())
+    lines = [
+        re.sub(r"\d+", "N", re.sub(r" \(.*", "", line[2:]))
+        for line in shown.split("\r\x1b[K")
+        if line.strip()
+    ]
+    found = [line for line, _ in itertools.groupby(lines)]
+    assert any(found[i : i + len(said)] == said for i in range(len(found))), found
+    assert shown.endswith("\r\x1b[K")
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, timeout=60)
+    assert done.stderr == "" and done.returncode == 0
 
 
 def test_a_reader_that_goes_away(folder):

@@ -77,6 +77,26 @@ def test_log(caplog):
         tk.set_logs("nonsense")
 
 
+def test_the_log_of_passes_has_what_was_before_and_after_each(caplog):
+    def twice(x):
+        _ = np.exp(x)
+        return np.sin(x * 1) + np.sin(x)
+
+    tk.set_logs("passes")
+    try:
+        with caplog.at_level(logging.DEBUG, logger="tokamak"):
+            e = tk.jit(twice).explain(np.ones(3))
+    finally:
+        tk.set_logs("")
+    logged = [
+        record.getMessage().split("\n", 1) for record in caplog.records if record.name == "tokamak.passes"
+    ]
+    changes = [one for one in e.passes if one.changed]
+    assert logged == [["before the passes", e.graph]] + [[f"after {one.name}", one.graph] for one in changes]
+    assert {"simplify", "eliminate-common", "eliminate-dead"} <= {one.name for one in changes}
+    assert logged[-1][1] == e.optimized
+
+
 def test_lines_of_all_stages():
     def attend(q, k, v):
         s = q @ np.swapaxes(k, -1, -2)

@@ -13,9 +13,9 @@ import numpy as np
 
 from .. import _format
 from .._compare import same_results
+from .._progress import Progress
 from . import output, target
 from .failure import INPUT_ERROR, OK, usage_error
-from .progress import Progress
 
 NAME = "bench"
 SUMMARY = "time a function against itself run by NumPy"

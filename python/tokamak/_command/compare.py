@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from .._compare import Run
 from .._profile import compare as compare_function
 from . import output, target
-from .progress import Progress
 
 NAME = "compare"
 SUMMARY = "run a function one kernel per operation and compiled, on one axis"
@@ -25,10 +25,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     output.check_writable(options.output)
     found = target.find(options)
-    with Progress(f"running {found.name} both ways"), target.failures_of(found.name):
+    with target.failures_of(found.name):
         comparison = compare_function(found.jitted, *found.given.args, **found.given.kwargs)
-    if options.output:
-        comparison.save(options.output)
     if options.json:
         output.print_json(
             {
@@ -42,6 +40,9 @@ def run(options: argparse.Namespace) -> None:
         )
     else:
         print(comparison)
+    if options.output:  # at last: where it cannot be written, the text is there
+        sys.stdout.flush()
+        comparison.save(options.output)
 
 
 def _data(one: Run) -> dict[str, object]:

@@ -14,8 +14,8 @@ import numpy as np
 from .. import _native
 from .._format import bytes_text, plural, rate_text, time_text
 from .._jit import jit
+from .._progress import Progress
 from . import output
-from .progress import Progress
 
 NAME = "doctor"
 SUMMARY = "describe this machine and say what is slow about it"

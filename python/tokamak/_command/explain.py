@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Any
 
 from .. import _native
 from .._jit import jit
 from . import native, output, target
 from .failure import usage_error
-from .progress import Progress
 
 NAME = "explain"
 SUMMARY = "show what the compiler makes of a function, or of a text IR file"
@@ -48,16 +48,18 @@ def run(options: argparse.Namespace) -> None:
     jitted = found.jitted
     if options.no_fuse:
         jitted = jit(found.function, **{**jitted.options._asdict(), "fuse": False})
-    with Progress(f"compiling {found.name}"), target.failures_of(found.name):
+    with target.failures_of(found.name):
         explanation = jitted.explain(*found.given.args, **found.given.kwargs)
     if options.output:
-        with Progress(f"writing {options.output}"):
-            explanation.save(options.output)
+        explanation.measure()  # the text has the times, too
     if options.json:
         output.print_json({"function": found.name, "arguments": found.given.text, **_data(explanation)})
     else:
         print(f"{found.text}\n{explanation}".rstrip())
         _print_parts(explanation, shown)
+    if options.output:  # at last: where it cannot be written, the text is there
+        sys.stdout.flush()
+        explanation.save(options.output)
 
 
 def _data(explanation: Any) -> dict[str, Any]:

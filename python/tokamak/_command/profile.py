@@ -9,9 +9,9 @@ import sys
 import warnings
 
 from .. import _profile
+from .._progress import Progress
 from . import output, target
 from .failure import Failure, usage_error
-from .progress import Progress
 
 NAME = "profile"
 SUMMARY = "record what a function or a script does, for Perfetto or as a page"
@@ -41,26 +41,36 @@ def run(options: argparse.Namespace) -> None:
         recorded = _loaded(options)
     else:
         recorded = _recorded(options)
+    _show(recorded, options)
+    if recorded.problem:
+        saved = f"; it is in {options.output}" if options.output else ""
+        raise Failure(f"the trace is not whole, what could be read is shown{saved}")
+
+
+def _show(recorded: _profile.Profile, options: argparse.Namespace) -> None:
     if options.json:
         totals = [dataclasses.asdict(total) for total in recorded.totals()]
         about = {"duration_ns": recorded.duration_ns, "threads": recorded.threads}
         output.print_json({**about, "problem": recorded.problem, "totals": totals})
     else:
         print(recorded)
-    if recorded.problem:
-        saved = f"; it is in {options.output}" if options.output else ""
-        raise Failure(f"the trace is not whole, what could be read is shown{saved}")
 
 
 def _recorded(options: argparse.Namespace) -> _profile.Profile:
+    has_run = False
     try:
         with _profile.profile(options.output) as recorded:
             if str(options.target).endswith(".py"):
                 target.run_script(options.target, options.words, quiet=options.json)
             else:
                 _call(options)
-    except BaseException:
-        if options.output:  # the profile has saved what there was
+            has_run = True
+    except BaseException as error:
+        if has_run:  # it only cannot be written
+            _show(recorded, options)
+            sys.stdout.flush()
+            raise Failure(str(error).partition("\n")[0]) from None
+        if options.output and os.path.isfile(options.output):  # the profile has saved what there was
             print(f"what ran until then is in {options.output}", file=sys.stderr)
         raise
     return recorded

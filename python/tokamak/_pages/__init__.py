@@ -103,14 +103,16 @@ def write(path: str | PathLike[str], text: str) -> None:
     """Writes the file as a whole: what was there before stays until all of the new text is written. Raises OSError, which names the
     path, where it cannot be written."""
     target = Path(path)
-    if target.exists() and not target.is_file():  # a device or a pipe; a folder is an error of open()
-        target.write_text(text, encoding="utf-8")
-        return
-    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
+    is_special = (
+        target.exists() and not target.is_file()
+    )  # a device or a pipe; a folder is an error of open()
+    written = target if is_special else target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(target)
+        written.write_text(text, encoding="utf-8")
+        if not is_special:
+            written.replace(target)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            beside.unlink()
+        if not is_special:
+            with contextlib.suppress(OSError):
+                written.unlink()
         raise type(error)(error.errno, error.strerror, os.fspath(path)) from None

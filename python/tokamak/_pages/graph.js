@@ -14,33 +14,38 @@ function labelOf(one, all) {
 
 const sizeOf = (one, all) => ({width: Math.max(58, 7.6 * labelOf(one, all).length + 20, 6.3 * nameOf(one).length + 18), height: NODE_HEIGHT});
 
-/** The scene without kernels: every operation stands for itself. */
-function flatScene(all) {
-  const shown = [...all.keys()].filter((i) => !isNumber(all[i]));
-  const at = new Map(shown.map((operation, i) => [operation, i]));
-  const edges = [];
-  for (const operation of shown) {
-    for (const input of new Set(all[operation].inputs)) if (at.has(input)) edges.push([at.get(input), at.get(operation)]);
+/** The kernels as boxes around operations as traced. What became of an operation says where it went; one that the passes found a way around went
+ *  where its readers did. */
+function kernelsAsTraced(traced, kernels) {
+  const made = kernels.map((kernel) => ({...kernel, operations: [], reads: [], writes: []}));
+  traced.forEach((one, i) => one.kernels.forEach((k) => {
+    made[k].operations.push(i);
+    if (kernels[k].writes.includes(one.becomes)) made[k].writes.push(i);
+  }));
+  for (const kernel of made) {
+    const inside = new Set(kernel.operations);
+    kernel.reads = [...new Set(kernel.operations.flatMap((i) => traced[i].inputs))].filter((i) => !inside.has(i));
   }
-  const places = layered(shown.map((operation) => sizeOf(all[operation], all)), edges);
-  const nodes = shown.map((operation, i) => ({operation, x: places.x[i], y: places.y[i], ...sizeOf(all[operation], all)}));
-  const lines = edges.map(([from, to], i) => ({from: nodes[from], to: nodes[to], through: places.routes[i]}));
-  return {nodes, lines, boxes: [], width: places.width, height: places.height};
+  return made;
 }
+const isReplaced = (one) => one.becomes === null && !one.is_dead && one.inputs.length > 0;
 
-/** The inside of a kernel. */
+/** The inside of a kernel: its operations, and the values that come in. */
 function kernelScene(kernel, all) {
+  const own = new Set(kernel.operations);
   const inside = kernel.operations.filter((i) => !isNumber(all[i]));
-  const at = new Map(inside.map((operation, i) => [operation, i]));
+  const entries = [...new Set(inside.flatMap((i) => all[i].inputs))].filter((i) => !own.has(i) && !isNumber(all[i]));
+  const at = new Map([...inside, ...entries].map((value, i) => [value, i]));
   const edges = [];
   for (const operation of inside) {
     for (const input of new Set(all[operation].inputs)) if (at.has(input)) edges.push([at.get(input), at.get(operation)]);
   }
-  return {inside, edges, ...layered(inside.map((operation) => sizeOf(all[operation], all)), edges, {gapX: 14, gapY: 22})};
+  const sizes = inside.map((operation) => sizeOf(all[operation], all)).concat(entries.map(() => ({width: 6, height: 0})));
+  return {inside, entries, edges, ...layered(sizes, edges, {gapX: 14, gapY: 22, entries: entries.length})};
 }
 
 /** The scene with kernels as boxes. An operation that several kernels compute stands in each of them; what goes from one kernel to another goes through
- *  memory. */
+ *  memory. What is dead stands for itself. */
 function fusedScene(all, kernels, collapsed) {
   const insides = kernels.map((kernel, k) => (collapsed.has(k) ? null : kernelScene(kernel, all)));
   const outer = [], sizes = [];
@@ -49,9 +54,10 @@ function fusedScene(all, kernels, collapsed) {
     const title = 7.4 * Math.min(kernel.name.length, 40) + 64;
     const inside = insides[k];
     outer.push({kernel: k});
-    sizes.push(inside ? {width: Math.max(inside.width + 2 * PAD, title), height: inside.height + HEAD + 2 * PAD} : {width: Math.max(title, 120), height: 54});
-    for (const operation of kernel.writes) owner.set(operation, k);
+    sizes.push(inside ? {width: Math.max(inside.width + 2 * PAD, title), height: inside.height + HEAD + PAD} : {width: Math.max(title, 120), height: 54});
+    for (const operation of kernel.operations) if (!owner.has(operation)) owner.set(operation, k);
   });
+  kernels.forEach((kernel, k) => kernel.writes.forEach((operation) => owner.set(operation, k)));
   const add = (operation) => {
     outer.push({operation});
     sizes.push(sizeOf(all[operation], all));
@@ -62,7 +68,7 @@ function fusedScene(all, kernels, collapsed) {
   // What many read from outside stands above each of them: lines all over the drawing would show nothing.
   const everywhere = (i) => all[i].inputs.length === 0 && readers.get(i) > MANY;
   all.forEach((one, i) => {
-    if (!isNumber(one) && !one.is_dead && one.kernels.length === 0 && !everywhere(i)) owner.set(i, add(i));
+    if (!isNumber(one) && one.kernels.length === 0 && !everywhere(i)) owner.set(i, add(i));
   });
   const joins = new Map();  // pairs of outer nodes, each once
   const wanted = [];
@@ -90,15 +96,18 @@ function fusedScene(all, kernels, collapsed) {
     if (node.operation === undefined) return;
     for (const input of new Set(all[node.operation].inputs)) join(owner.get(input), o, input, node.operation);
   });
-  const edges = [...joins.values()];
+  // Kernels run in their order. An operation that the passes moved may be read, as traced, by an earlier one: that line goes up.
+  const goesUp = ([from, to]) => from > to && from < kernels.length;
+  const edges = [...joins.values()].map((ends) => (goesUp(ends) ? [ends[1], ends[0]] : ends));
   const places = layered(sizes, edges, {gapX: 30, gapY: 44});
-  const through = new Map([...joins.keys()].map((key, i) => [key, places.routes[i]]));
-  return place(all, kernels, {insides, outer, sizes, places, wanted, through, edges});
+  const through = new Map([...joins].map(([key, ends], i) => [key, goesUp(ends) ? [...places.routes[i]].reverse() : places.routes[i]]));
+  return place(all, kernels, {insides, outer, sizes, places, wanted, through});
 }
 
 function place(all, kernels, {insides, outer, sizes, places, wanted, through}) {
   const nodes = [], boxes = [], lines = [];
   const find = new Map();  // `${outer}:${operation}` -> what an edge ends at
+  const entered = new Map();  // `${outer}:${value}:${reader}` -> the way from the border to the reader
   outer.forEach((what, o) => {
     const size = sizes[o], x = places.x[o], y = places.y[o];
     if (what.kernel === undefined) {
@@ -112,12 +121,15 @@ function place(all, kernels, {insides, outer, sizes, places, wanted, through}) {
     find.set(`${o}:`, box);
     const inside = insides[what.kernel];
     if (!inside) return;
-    const left = x - inside.width / 2, top = y - size.height / 2 + HEAD + PAD;
+    const left = x - inside.width / 2, top = y - size.height / 2 + HEAD;
     const made = inside.inside.map((operation, i) => ({operation, kernel: what.kernel, x: left + inside.x[i], y: top + inside.y[i], ...sizeOf(all[operation], all)}));
     made.forEach((node) => find.set(`${o}:${node.operation}`, node));
     nodes.push(...made);
-    inside.edges.forEach(([from, to], i) =>
-      lines.push({from: made[from], to: made[to], through: inside.routes[i].map(([px, py]) => [left + px, top + py]), kernel: what.kernel}));
+    inside.edges.forEach(([from, to], i) => {
+      const route = inside.routes[i].map(([px, py]) => [left + px, top + py]);
+      if (from < made.length) lines.push({from: made[from], to: made[to], through: route, kernel: what.kernel});
+      else entered.set(`${o}:${inside.entries[from - made.length]}:${made[to].operation}`, [[left + inside.x[from], top + inside.y[from]], ...route]);
+    });
   });
   const end = (o, operation) => find.get(`${o}:${operation}`) ?? find.get(`${o}:`);
   const drawn = new Set();
@@ -126,7 +138,8 @@ function place(all, kernels, {insides, outer, sizes, places, wanted, through}) {
     const same = `${nodes.indexOf(a)}/${a.kernel}/${nodes.indexOf(b)}/${b.kernel}/${value}`;
     if (drawn.has(same)) continue;
     drawn.add(same);
-    lines.push({from: a, to: b, through: through.get(key), value, memory: true});
+    const written = outer[from].kernel === undefined || kernels[outer[from].kernel].writes.includes(value);
+    lines.push({from: a, to: b, through: through.get(key).concat(entered.get(`${to}:${value}:${reader}`) ?? []), value, memory: written && !all[reader].is_dead});
   }
   return {nodes, boxes, lines, width: places.width, height: places.height};
 }
@@ -142,6 +155,13 @@ function pathOf({from, to, through}) {
   return path;
 }
 
+/** What the passes made of an operation as traced, if that is not the same operation. */
+function fateOf(one, operations) {
+  if (isReplaced(one)) return "\nthe passes found a way around it";
+  const now = operations[one.becomes];
+  return now && now.op !== one.op ? `\nbecame ${now.name} = ${now.text}` : "";
+}
+
 /** The drawing with its controls. `onkernel(k)` and `onoperation(list, i)` are called when one is chosen. */
 function graphView({operations, traced, kernels}, {onkernel, onoperation}) {
   const inside = svg("g");
@@ -150,10 +170,11 @@ function graphView({operations, traced, kernels}, {onkernel, onoperation}) {
   const drawing = svg("svg", {role: "img", "aria-label": "The graph of operations"}, svg("defs", {}, arrow), inside);
   const canvas = el("div", {class: "canvas graph"}, drawing);
   const view = panZoom(drawing, inside);
-  const many = operations.length > 300 && kernels.length > 1;
-  const state = {fused: true, collapsed: new Set(many ? kernels.keys() : []), query: "", hit: -1, scene: null, chosen: null};
+  const many = traced.length > 300 && kernels.length > 1;
+  const stages = [{name: "As traced", all: traced, boxes: kernelsAsTraced(traced, kernels)}, {name: "After the passes", all: operations, boxes: kernels}];
+  const state = {stage: stages[0], collapsed: new Set(many ? kernels.keys() : []), query: "", hit: -1, scene: null, chosen: null};
 
-  const list = () => (state.fused ? operations : traced);
+  const list = () => state.stage.all;
   const matches = (one) => {
     const words = state.query.toLowerCase().split(/\s+/).filter(Boolean);
     const names = one.kernels.map((k) => kernels[k].name);
@@ -164,14 +185,14 @@ function graphView({operations, traced, kernels}, {onkernel, onoperation}) {
   function drawNode(node) {
     const all = list(), one = all[node.operation];
     const kinds = ["node", one.op === "parameter" && "parameter", one.op === "constant" && "constant", one.is_view && "view", one.is_output && "output",
-                   one.is_dead && "dead", state.query && (matches(one) ? "hit" : "dim"), state.chosen === one && "chosen"].filter(Boolean);
+                   one.is_dead && "dead", isReplaced(one) && "replaced", state.query && (matches(one) ? "hit" : "dim"), state.chosen === one && "chosen"].filter(Boolean);
     const drawn = svg("g", {class: kinds.join(" "), transform: `translate(${node.x - node.width / 2} ${node.y - node.height / 2})`, "data-operation": node.operation,
                             style: node.kernel === undefined ? null : `--own: ${colour(node.kernel)}`,
                             onclick: (event) => { event.stopPropagation(); state.chosen = one; onoperation(all, node.operation); draw(); }},
                       svg("rect", {width: node.width, height: node.height, rx: one.op === "parameter" ? 19 : 7}),
                       svg("text", {x: node.width / 2, y: 16, "text-anchor": "middle", class: "mono label"}, labelOf(one, all)),
                       svg("text", {x: node.width / 2, y: 30, "text-anchor": "middle", class: "mono type"}, nameOf(one)));
-    return tip(drawn, () => `${one.name} = ${one.text}\n${one.type}, ${format.bytes(one.bytes)}${one.line ? `\n${place_text(one.line)}` : ""}${one.is_dead ? "\ndead: no result needs it" : ""}`);
+    return tip(drawn, () => `${one.name} = ${one.text}\n${one.type}, ${format.bytes(one.bytes)}${one.line ? `\n${place_text(one.line)}` : ""}${one.is_dead ? "\ndead: no result needs it" : ""}${fateOf(one, operations)}`);
   }
   function drawBox(box) {
     const kernel = kernels[box.kernel], left = box.x - box.width / 2, top = box.y - box.height / 2;
@@ -183,7 +204,7 @@ function graphView({operations, traced, kernels}, {onkernel, onoperation}) {
       arrange({keep: true});
     };
     const sub = `${format.plural(kernel.ops.length, "op")}, ${format.bytes(kernel.bytes_read + kernel.bytes_written)}${kernel.measured ? ", " + format.time(kernel.measured.seconds) : ""}`;
-    return svg("g", {class: "kernel" + (state.query && kernel.operations.some((i) => matches(operations[i])) ? " hit" : ""), style: `--own: ${colour(box.kernel)}`, transform: `translate(${left} ${top})`,
+    return svg("g", {class: "kernel" + (state.query && state.stage.boxes[box.kernel].operations.some((i) => matches(list()[i])) ? " hit" : ""), style: `--own: ${colour(box.kernel)}`, transform: `translate(${left} ${top})`,
                      "data-kernel": box.kernel, onclick: () => onkernel(box.kernel)},
                svg("rect", {class: "body", width: box.width, height: box.height, rx: 10}),
                tip(svg("g", {class: "head"}, svg("rect", {class: "bar", width: box.width, height: HEAD - 4, rx: 10}),
@@ -200,8 +221,7 @@ function graphView({operations, traced, kernels}, {onkernel, onoperation}) {
       ...nodes.map(drawNode));
   }
   function arrange({keep = false} = {}) {
-    for (const button of folding) button.disabled = !state.fused;
-    state.scene = state.fused ? fusedScene(operations, kernels, state.collapsed) : flatScene(traced);
+    state.scene = fusedScene(list(), state.stage.boxes, state.collapsed);
     draw();
     if (!keep) view.fit(state.scene, {smallest: LEGIBLE});
   }
@@ -209,7 +229,7 @@ function graphView({operations, traced, kernels}, {onkernel, onoperation}) {
   function search(step) {
     const found = state.scene.nodes.filter((node) => matches(list()[node.operation]));
     // What is hidden in a collapsed kernel is found at the kernel.
-    for (const box of state.scene.boxes) if (box.collapsed && kernels[box.kernel].operations.some((i) => matches(operations[i]))) found.push(box);
+    for (const box of state.scene.boxes) if (box.collapsed && state.stage.boxes[box.kernel].operations.some((i) => matches(list()[i]))) found.push(box);
     status.textContent = state.query ? format.plural(found.length, "match", "matches") : "";
     draw();
     if (!found.length || !state.query) return;
@@ -220,9 +240,9 @@ function graphView({operations, traced, kernels}, {onkernel, onoperation}) {
   const box = el("input", {type: "search", placeholder: "Search operations, types, lines", "aria-label": "Search the graph",
                            oninput: () => { state.query = box.value; state.hit = -1; search(1); },
                            onkeydown: (event) => event.key === "Enter" && search(event.shiftKey ? -1 : 1)});
-  const modes = [["With kernels", true], ["As traced", false]].map(([name, fused]) =>
-    el("button", {type: "button", "aria-pressed": String(state.fused === fused), onclick: () => { state.fused = fused; state.chosen = null;
-      modes.forEach((mode, i) => mode.setAttribute("aria-pressed", String((i === 0) === fused))); arrange(); }}, name));
+  const modes = stages.map((stage) =>
+    el("button", {type: "button", "aria-pressed": String(state.stage === stage), onclick: () => { state.stage = stage; state.chosen = null;
+      modes.forEach((mode, i) => mode.setAttribute("aria-pressed", String(stages[i] === stage))); arrange(); }}, stage.name));
   const act = (name, label, action) => el("button", {type: "button", title: label, "aria-label": label, onclick: action}, name);
   const folding = [act("Collapse", "Collapse all kernels", () => { kernels.forEach((_, k) => state.collapsed.add(k)); arrange(); }),
                    act("Expand", "Expand all kernels", () => { state.collapsed.clear(); arrange(); })];

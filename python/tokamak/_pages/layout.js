@@ -1,9 +1,9 @@
 // Drawing graphs in layers: every edge goes down.
 
 /** Places nodes {width, height} so that edges [from, to] point down and cross little. Gives the middles `x` and `y` of nodes, the `routes` of edges
- *  as points between their ends, and `width` and `height` of it all. */
-function layered(nodes, edges, {gapX = 22, gapY = 30, sweeps = 10} = {}) {
-  const rank = ranks(nodes.length, edges);
+ *  as points between their ends, and `width` and `height` of it all. The last `entries` nodes are where edges come in from outside: they stand at the top. */
+function layered(nodes, edges, {gapX = 22, gapY = 30, sweeps = 10, entries = 0} = {}) {
+  const rank = ranks(nodes.length, edges, nodes.length - entries);
   const {items, links, routes} = withBends(nodes, edges, rank);
   const layers = [];
   items.forEach((item, i) => (layers[item.rank] ??= []).push(i));
@@ -28,8 +28,8 @@ function layered(nodes, edges, {gapX = 22, gapY = 30, sweeps = 10} = {}) {
   };
 }
 
-/** The layer of each node: below all that it comes from; what comes from nowhere stands right above its first reader. */
-function ranks(count, edges) {
+/** The layer of each node: below all that it comes from; what comes from nowhere stands right above its first reader, but for entries. */
+function ranks(count, edges, entriesFrom) {
   const outs = Array.from({length: count}, () => []);
   const waiting = new Array(count).fill(0);
   for (const [from, to] of edges) {
@@ -46,7 +46,7 @@ function ranks(count, edges) {
     }
   }
   for (let i = 0; i < count; ++i) {
-    if (isSource[i] && outs[i].length) rank[i] = Math.max(0, Math.min(...outs[i].map((to) => rank[to])) - 1);
+    if (isSource[i] && outs[i].length && i < entriesFrom) rank[i] = Math.max(0, Math.min(...outs[i].map((to) => rank[to])) - 1);
   }
   return rank;
 }

@@ -43,9 +43,9 @@ const place_text = (line) => `${line.file.split("/").pop()}:${line.line}${line.f
     inspector.hidden = false;
     inspector.replaceChildren(
       el("div", {class: "bar"}, el("b", {class: "mono"}, `${one.name} = ${one.text}`), el("span", {class: "push"}), el("button", {type: "button", "aria-label": "Close", onclick: () => (inspector.hidden = true)}, "×")),
-      el("p", {}, el("span", {class: "mono"}, one.type), `, ${format.bytes(one.bytes)}`, one.is_view && ", a view: index arithmetic of its readers", one.is_output && ", a result", one.is_dead && ", dead: no result needs it"),
+      el("p", {}, el("span", {class: "mono"}, one.type), `, ${format.bytes(one.bytes)}`, one.is_view && ", a view: index arithmetic of its readers", one.is_output && ", a result", one.is_dead && ", dead: no result needs it", fateOf(one, operations).replace("\n", ", ")),
       one.line && el("p", {}, lineLink(one.line), text && el("pre", {class: "code"}, el("span", {}, el("span", {class: "at"}, String(one.line.line)), text.trim()))),
-      one.kernels.length > 0 && el("p", {}, one.kernels.length > 1 ? "computed in each of " : "computed in ", one.kernels.map((k, n) => [n > 0 && ", ", kernelLink(k)])));
+      one.kernels.length > 0 && el("p", {}, isReplaced(one) ? "its readers are in " : one.kernels.length > 1 ? "computed in each of " : "computed in ", one.kernels.map((k, n) => [n > 0 && ", ", kernelLink(k)])));
   }
   const graph = graphView({operations, traced, kernels}, {onkernel: (k) => openKernel(k), onoperation: showOperation});
   const graphSection = () => section("graph", "Graph",
@@ -53,7 +53,7 @@ const place_text = (line) => `${line.file.split("/").pop()}:${line.line}${line.f
        "Drag to move, Ctrl and the wheel (or two fingers) to zoom; click an operation for its line, a kernel for its code."),
     graph.element, inspector,
     el("div", {class: "legend"}, el("span", {}, el("i", {class: "key parameter"}), "argument"), el("span", {}, el("i", {class: "key view"}), "view, costs nothing"),
-       el("span", {}, el("i", {class: "key output"}), "result"), el("span", {}, el("i", {class: "key dead"}), "dead (as traced)")));
+       el("span", {}, el("i", {class: "key output"}), "result"), el("span", {}, el("i", {class: "key replaced"}), "the passes found a way around it"), el("span", {}, el("i", {class: "key dead"}), "dead")));
 
   // ---- The user's lines
 
@@ -66,7 +66,7 @@ const place_text = (line) => `${line.file.split("/").pop()}:${line.line}${line.f
   }
   function sourceSection() {
     const byLine = new Map();  // where each line went
-    operations.forEach((one) => {
+    traced.forEach((one) => {
       if (!one.line || isNumber(one)) return;
       const key = `${one.line.file}:${one.line.line}`;
       if (!byLine.has(key)) byLine.set(key, new Set());

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _native
 from .._assembly import hot_loop, loops_of
-from .._explanation_text import line_text
+from .._explanation_text import line_text, shown_file
 from .._format import bytes_text, count_text, percent_text, plural, time_text
+from .._pictures import graph
+from .._progress import Progress
 from . import escape, page
 
 if TYPE_CHECKING:
@@ -32,7 +34,8 @@ def page_of(e: Explanation) -> str:
 
 def contents(e: Explanation) -> dict[str, Any]:
     """Everything on the page."""
-    kernels, codes = _kernels(e)
+    with Progress("making the code of kernels") as progress:
+        kernels, codes = _kernels(e, progress)
     measured = e.measured
     return {
         "kind": "explanation",
@@ -45,7 +48,7 @@ def contents(e: Explanation) -> dict[str, Any]:
         "kernels": kernels,
         "codes": codes,
         "operations": [_operation(one) for one in e.operations],
-        "traced": [_operation(one) for one in e.traced],
+        "traced": [{**_operation(one), "becomes": one.becomes} for one in e.traced],
         "dead": [i for i, one in enumerate(e.traced) if one.is_dead and not one.is_view and one.inputs],
         "passes": [_fields(one, _PASS) for one in e.passes],
         "refused": [{**_fields(one, _REFUSED), "line": _line(one.line)} for one in e.refused],
@@ -99,7 +102,9 @@ def _fields(report: Any, names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _line(line: _native.SourceLocation) -> dict[str, Any] | None:
-    return {"file": line.file, "line": line.line, "function": line.function} if line.file else None
+    if not line.file:
+        return None
+    return {"file": shown_file(line.file), "line": line.line, "function": line.function}
 
 
 def _operation(one: _native.OperationReport) -> dict[str, Any]:
@@ -107,7 +112,7 @@ def _operation(one: _native.OperationReport) -> dict[str, Any]:
     return {**_fields(one, names), "line": _line(one.line)}
 
 
-def _kernels(e: Explanation) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _kernels(e: Explanation, progress: Progress) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Kernels, and their code: kernels that are equal, as those of an unrolled loop, share one."""
     kernels = []
     codes: list[dict[str, Any]] = []
@@ -117,6 +122,7 @@ def _kernels(e: Explanation) -> tuple[list[dict[str, Any]], list[dict[str, Any]]
         key = (kernel.graph, kernel.loops)
         if key not in known:
             known[key] = len(codes)
+            progress.say(f"making the code of kernel {i + 1} of {len(e.kernels)}")
             codes.append(_code(kernel))
         took = e.measured.kernels[i] if e.measured else None
         kernels.append(
@@ -176,7 +182,7 @@ def _sources(e: Explanation) -> list[dict[str, Any]]:
             {"first": first, "lines": [line.rstrip("\n") for line in text[first - 1 : last]]}
             for first, last in runs
         ]
-        sources.append({"file": file, "parts": parts})
+        sources.append({"file": shown_file(file), "parts": parts})
     return sources
 
 
@@ -203,7 +209,8 @@ def notebook_html(e: Explanation) -> str:
     details = [_details("graph, as traced", e.graph), _details("graph, after the passes", e.optimized)]
     details += [_details(f"loops of {kernel.name}", kernel.loops) for kernel in e.kernels[:20]]
     details.append(_details("memory plan", e.memory.plan))
-    return f"<div class='tokamak'>{_STYLE}<div>{head}</div>{_table(e)}{listed}{''.join(details)}</div>"
+    drawn = graph.graph_picture(e).as_image() if len(e.traced) <= graph.MOST_OPERATIONS else ""
+    return f"<div class='tokamak'>{_STYLE}<div>{head}</div>{_table(e)}{drawn}{listed}{''.join(details)}</div>"
 
 
 def _details(name: str, text: str) -> str:

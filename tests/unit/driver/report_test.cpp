@@ -29,6 +29,35 @@ std::vector<std::string> names_of(const std::vector<OperationReport>& operations
   return names;
 }
 
+TEST(Explanation, OperationsAsTracedHaveTheKernelsTheyWentInto) {
+  const Explanation e = explained(R"(func @f(%x: f32[64,100], %w: f32[100,8], %y: f32[64,100]) {
+  %0 = exp %y
+  %1 = neg %x
+  %2 = neg %1
+  %3 = exp %2
+  %4 = exp %x
+  %5 = add %3, %4
+  %6 = dot %5, %w {lhs_batch=[], rhs_batch=[], lhs_contract=[1], rhs_contract=[0]}
+  %7 = sort %6 {axis=0}
+  return %7
+})");
+  ASSERT_EQ(e.kernels().size(), 2u);  // the element-wise part is the prologue of the product
+  const std::vector<OperationReport>& traced = e.traced();
+  EXPECT_THAT(names_of(traced),
+              ElementsAre("%x", "%w", "%y", "%0", "%1", "%2", "%3", "%4", "%5", "%6", "%7"));
+  EXPECT_EQ(traced[3].becomes, -1);  // dead
+  EXPECT_THAT(traced[3].kernels, IsEmpty());
+  EXPECT_EQ(traced[4].becomes, -1);                 // -(-x) is x: no need of -x
+  EXPECT_EQ(traced[5].becomes, 0);                  // and this is %x
+  EXPECT_THAT(traced[4].kernels, IsEmpty());        // its reader is an argument now
+  EXPECT_EQ(traced[6].becomes, traced[7].becomes);  // the same exp
+  EXPECT_THAT(traced[6].kernels, ElementsAre(0));
+  EXPECT_THAT(traced[8].kernels, ElementsAre(0));
+  EXPECT_THAT(traced[9].kernels, ElementsAre(0));
+  EXPECT_THAT(traced[10].kernels, ElementsAre(1));
+  EXPECT_EQ(e.operations()[static_cast<size_t>(traced[9].becomes)].op, "dot");
+}
+
 constexpr const char* kSoftmaxAndDead = R"(func @f(%x: f32[64,100], %y: f32[64,100]) {
   %0 = exp %y
   %1 = reduce_max %x {axes=[1]}

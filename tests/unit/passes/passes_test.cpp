@@ -65,6 +65,33 @@ TEST(Pipeline, KeepsRandomProgramsExact) {
   }
 }
 
+TEST(Pipeline, KnowsWhatBecameOfValues) {
+  size_t known = 0, gone = 0;
+  for (uint32_t seed = 0; seed < 500; ++seed) {
+    Graph before = testing::random_graph(seed, {.nodes = 40, .exact_only = true});
+    Graph after = run_pipeline(before);
+    std::vector<Value> values, successors;
+    for (size_t i = 0; i < before.size(); ++i) {
+      const auto value = static_cast<Value>(i);
+      const std::optional<Value> successor = after.successor_of(value);
+      if (!successor) {
+        ++gone;
+        continue;
+      }
+      values.push_back(value);
+      successors.push_back(*successor);
+      ASSERT_EQ(before.type_of(value), after.type_of(*successor)) << "seed " << seed;
+    }
+    known += values.size();
+    before.set_outputs(std::move(values));
+    after.set_outputs(std::move(successors));
+    expect_same_results(before, after, seed);
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+  EXPECT_GT(known, 1000u);
+  EXPECT_GT(gone, 1000u);
+}
+
 TEST(Pipeline, SettlesOnRandomPrograms) {
   size_t unsettled = 0;
   for (uint32_t seed = 0; seed < 300; ++seed) {

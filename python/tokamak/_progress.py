@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from types import TracebackType
+from typing import ClassVar
 
 __all__ = ["Progress"]
 
@@ -17,19 +18,28 @@ _TURNS = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 class Progress:
     """with Progress("compiling f") as progress: ...; progress.say("timing f, round 3 of 9")
 
-    A line that is overwritten and gone in the end; on a terminal only.
+    A line that is overwritten and gone in the end; on a terminal only. Inside another, it changes what that one says.
     """
+
+    _outermost: ClassVar[Progress | None] = None
 
     def __init__(self, doing: str) -> None:
         self._doing = doing
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
+        self._shown_by: Progress = self
+        self._said_before = ""
 
     def say(self, doing: str) -> None:
-        self._doing = doing
+        self._shown_by._doing = doing
 
     def __enter__(self) -> Progress:
-        if sys.stderr.isatty():
+        outer = Progress._outermost
+        if outer is not None:
+            self._shown_by, self._said_before = outer, outer._doing
+            outer._doing = self._doing
+        elif sys.stderr and sys.stderr.isatty():
+            Progress._outermost = self
             self._thread = threading.Thread(target=self._show, daemon=True)
             self._thread.start()
         return self
@@ -37,8 +47,11 @@ class Progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
-        self._over.set()
+        if self._shown_by is not self:
+            self._shown_by._doing = self._said_before
         if self._thread is not None:
+            Progress._outermost = None
+            self._over.set()
             self._thread.join()
 
     def _show(self) -> None:
