@@ -3,7 +3,8 @@
     python docs/site/assemble.py PAGES
 
 PAGES becomes a folder with everything that Sphinx needs:
-  - the pages of docs/, README.md and CONTRIBUTING.md, as they are but for where their links lead;
+  - the pages of docs/, README.md, CONTRIBUTING.md and the notebooks of examples/, as they are but for where
+    their links lead;
   - the references, made from the Python package and from the C++ headers;
   - the files of the project that pages link to, as pages of their own, so that the site is whole without a
     network. Pages of folders list what is in them.
@@ -22,6 +23,7 @@ from functools import partial
 from pathlib import Path
 
 import cpp_reference
+import notebook
 import python_reference
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,7 +35,7 @@ COMMENT = re.compile(r"(?s)<!--.*?-->")
 
 def pages_of_the_project(root: Path) -> dict[Path, str]:
     """The files that are pages, with the names they have in the site."""
-    pages = {path: path.stem for path in sorted((root / "docs").glob("*.md"))}
+    pages = {path: path.stem for folder in ("docs/*.md", "examples/*.ipynb") for path in sorted(root.glob(folder))}
     return pages | {root / name: name.partition(".")[0].lower() for name in ("README.md", "CONTRIBUTING.md")}
 
 
@@ -54,7 +56,8 @@ class Assembly:
 
     def add_pages(self) -> None:
         for path, name in self.pages.items():
-            text = outside_fences(path.read_text(), partial(self.with_links, path=path, name=name))
+            markdown = notebook.page_of(path, self.out) if path.suffix == ".ipynb" else path.read_text()
+            text = outside_fences(markdown, partial(self.with_links, path=path, name=name))
             self.write(name, text + navigation(text) if name == "index" else text)
 
     def add_sources(self) -> None:
