@@ -202,7 +202,7 @@ class Array(_native.ArrayBase):
             unknown(self, "__dlpack__", STATIC)
         # Older versions of DLPack cannot say that memory is read-only, and NumPy then refuses to hand it over.
         options: Any = {"max_version": max_version, "dl_device": dl_device, "copy": copy}
-        return self._view(True).__dlpack__(stream=stream, **options)
+        return self._view(not _sharing.is_read_only(self)).__dlpack__(stream=stream, **options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)
@@ -543,4 +543,6 @@ def constant(values: Any, dtype: Any = None) -> Array:
     made = array(values, dtype)
     if made._traced:
         unknown(made, "tk.constant", "make the constant outside, and pass it to the jitted function")
-    return made._as_constant()
+    frozen = made._as_constant()
+    _sharing.make_read_only(frozen)
+    return frozen

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from . import _dtypes
-from ._errors import naming
+from ._errors import UserTypeError, fail, naming
 from ._jit import jit
 from ._native import ArrayBase
 from ._numpy import elementwise, reductions
@@ -58,6 +58,11 @@ def _float(x: Any) -> Any:
     return convert(strong(array, array.dtype), _dtypes.float_for(array.dtype))
 
 
+def _wide(x: Any) -> Any:
+    """What formulas of several steps are computed in: halves lose too much on the way."""
+    return convert(x, np.dtype(np.float32)) if x.dtype.itemsize < 4 else x
+
+
 @_compiled()
 def erf(x: Any) -> Any:
     """The error function."""
@@ -99,10 +104,11 @@ def silu(x: Any) -> Any:
 def gelu(x: Any, approximate: bool = False) -> Any:
     """x times the normal distribution function of x; `approximate` uses tanh instead of erf."""
     x = _float(x)
+    wide = _wide(x)
     if approximate:
-        inner = math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x * x))
-        return 0.5 * x * (1 + call(np.tanh, inner))
-    return 0.5 * x * (1 + apply("erf", x * constant(math.sqrt(0.5), x.dtype)))
+        inner = math.sqrt(2 / math.pi) * (wide + 0.044715 * (wide * wide * wide))
+        return convert(0.5 * wide * (1 + call(np.tanh, inner)), x.dtype)
+    return convert(0.5 * wide * (1 + apply("erf", wide * constant(math.sqrt(0.5), wide.dtype))), x.dtype)
 
 
 @_compiled("axis")
@@ -125,12 +131,13 @@ def log_softmax(x: Any, axis: int | tuple[int, ...] = -1) -> Any:
 def logsumexp(x: Any, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Any:
     """log(sum(exp(x))), without overflow."""
     x = _float(x)
-    highest = reductions.max_(x, axis, keepdims=True)
+    wide = _wide(x)
+    highest = reductions.max_(wide, axis, keepdims=True)
     shift = elementwise.where(call(np.isfinite, highest), highest, 0.0)  # an infinite shift would give NaN
-    total = reductions.sum_(call(np.exp, x - shift), axis, keepdims=keepdims)
+    total = reductions.sum_(call(np.exp, wide - shift), axis, keepdims=keepdims)
     axes = reductions.axes_of(x, axis)
     back = shift if keepdims else shift.reshape([n for i, n in enumerate(x.shape) if i not in axes])
-    return call(np.log, total) + back
+    return convert(call(np.log, total) + back, x.dtype)
 
 
 @_compiled("axis", "eps")
@@ -139,19 +146,31 @@ def layer_norm(
 ) -> Any:
     """(x - mean) / sqrt(var + eps) along `axis`, times `weight`, plus `bias`."""
     x = _float(x)
-    centered = x - reductions.mean(x, axis, keepdims=True)
+    wide = _wide(x)
+    centered = wide - reductions.mean(wide, axis, keepdims=True)
     spread = reductions.mean(centered * centered, axis, keepdims=True)
-    return _scaled(centered * apply("rsqrt", spread + eps), weight, bias)
+    return _scaled("layer_norm", centered * apply("rsqrt", spread + eps), x.dtype, weight, bias)
 
 
 @_compiled("axis", "eps")
 def rms_norm(x: Any, weight: Any = None, axis: int | tuple[int, ...] = -1, eps: float = 1e-6) -> Any:
     """x / sqrt(mean(x * x) + eps) along `axis`, times `weight`."""
     x = _float(x)
-    return _scaled(x * apply("rsqrt", reductions.mean(x * x, axis, keepdims=True) + eps), weight, None)
+    wide = _wide(x)
+    scaled = wide * apply("rsqrt", reductions.mean(wide * wide, axis, keepdims=True) + eps)
+    return _scaled("rms_norm", scaled, x.dtype, weight, None)
 
 
-def _scaled(x: Any, weight: Any, bias: Any) -> Any:
-    if weight is not None:
-        x = call(np.multiply, x, weight)
-    return x if bias is None else call(np.add, x, bias)
+def _scaled(function: str, x: Any, dtype: np.dtype[Any], weight: Any, bias: Any) -> Any:
+    """Of the dtype that NumPy's rules give arrays of `dtype` with the weight and the bias."""
+    for name, change, by in (("weight", np.multiply, weight), ("bias", np.add, bias)):
+        if by is None:
+            continue
+        if not isinstance(by, (np.ndarray, ArrayBase)):
+            fail(
+                UserTypeError,
+                f"{function}: {name} is a {type(by).__name__}, not an array; axis= says which axes are normalised",
+            )
+        dtype = np.result_type(dtype, by.dtype)
+        x = call(change, x, by)
+    return convert(x, dtype)

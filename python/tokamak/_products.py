@@ -324,6 +324,11 @@ def attention(
     The scale is 1 / sqrt(d) unless given. A mask of bools says which positions count, any other is added.
     `causal` leaves out the positions of k that come after the position of q, both counted from the start.
     """
+    if isinstance(mask, bool):
+        fail(UserTypeError, "attention: mask is an array, not a bool; causal=True hides later positions")
+    if mask is not None and np.result_type(getattr(mask, "dtype", np.float32)).kind in "iu":
+        what = f"attention: a mask of {mask.dtype} is neither bools, which say what counts, nor floats, which are added"
+        fail(UserTypeError, what)
     if isinstance(scale, _native.ArrayBase):  # computed later: it is not part of the program
         q, scale = ufuncs.call(np.multiply, q, scale), 1.0
     return _attention(

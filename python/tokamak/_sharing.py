@@ -283,8 +283,13 @@ def base_of(x: Array) -> Array | None:
     return whole[0] if whole else x._place.root.value
 
 
+def is_read_only(x: Array) -> bool:
+    """Whether its memory must not be written to; scalars have none."""
+    return is_shared(x) and not x._place.writeable
+
+
 def is_writeable(x: Array) -> bool:
-    return not is_scalar(x) and (not is_shared(x) or x._place.writeable)
+    return not is_scalar(x) and not is_read_only(x)
 
 
 def make_read_only(x: Array) -> None:

@@ -193,9 +193,35 @@ class Search {
 
 }  // namespace
 
+namespace {
+
+/// By value of the body: whether anything is known of it when the program is compiled.
+std::vector<bool> known_in_part(const FusedKernel& kernel) {
+  const Graph& body = kernel.body;
+  std::vector<bool> known(body.size(), false);
+  for (size_t i = 0; i < body.parameters().size(); ++i)
+    known[index_of(body.parameters()[i])] = kernel.constant[i];
+  for (size_t i = 0; i < body.size(); ++i) {
+    const Node& node = body[static_cast<Value>(i)];
+    if (node.op == Op::iota || node.op == Op::constant) known[i] = true;
+    if (node.type.rank() == 0) continue;  // numbers alone tell nothing of places
+    for (Value input : node.inputs)
+      if (known[index_of(input)] && body.type_of(input).rank() != 0) known[i] = true;
+  }
+  return known;
+}
+
+}  // namespace
+
 std::optional<HiddenScores> find_hidden_scores(const FusedKernel& kernel) {
   if (kernel.feeder == nullptr) return std::nullopt;
-  return Search(kernel).run();
+  std::optional<HiddenScores> hidden = Search(kernel).run();
+  if (!hidden) return std::nullopt;
+  const std::vector<bool> known = known_in_part(*kernel.feeder);
+  const bool may_hide =
+      std::any_of(hidden->masks.begin(), hidden->masks.end(),
+                  [&](const HiddenScores::Mask& mask) { return known[index_of(mask.value)]; });
+  return may_hide ? hidden : std::nullopt;
 }
 
 }  // namespace tokamak

@@ -44,9 +44,8 @@ struct GraphPass {
 std::span<const GraphPass> graph_passes();
 
 /// Runs the passes, round after round until one changes nothing, a few rounds at most, and then those for the
-/// end. The result knows what became of the values of
-/// `graph` (Graph::successor_of). Throws UserError for a pass that does not exist, InternalError for a pass
-/// that breaks the graph.
+/// end. The result knows what became of the values of `graph` (Graph::successor_of). Throws UserError for a
+/// pass that does not exist, InternalError for a pass that breaks the graph.
 Graph run_pipeline(Graph graph, const PipelineOptions& options = {});
 
 }  // namespace tokamak

@@ -350,6 +350,38 @@ def test_constants_are_part_of_the_program(rng):
         tk.jit(lambda x: tk.constant(x))(x)
 
 
+def test_constants_cannot_be_written_to():
+    x = np.ones((2, 2), np.float32)
+    frozen = tk.constant(x)
+    f = tk.jit(lambda x, w: x @ w)
+    before = f(x, frozen)
+
+    @tk.jit
+    def writes(x, w):
+        w += 1
+        return x @ w
+
+    def assign():
+        frozen[0] = 3
+
+    def through_dlpack():
+        np.from_dlpack(frozen)[0] = 3
+
+    for write in (
+        assign,
+        through_dlpack,
+        lambda: frozen.__iadd__(1),
+        lambda: frozen.T.fill(3),
+        lambda: np.add(frozen, 1, out=frozen),
+        lambda: np.asarray(frozen).fill(3),
+        lambda: writes(x, frozen),
+    ):
+        with pytest.raises(ValueError, match="read-only"):
+            write()
+    np.testing.assert_array_equal(f(x, frozen), before)
+    np.testing.assert_array_equal(frozen.copy() + 1, x + 1)
+
+
 def test_constant_attributes(rng):
     class Layer:
         def __init__(self, w):

@@ -277,3 +277,8 @@ def test_threads(threads):
         np.testing.assert_array_equal(tk.jit(with_tk)(*inputs()), want)
     finally:
         tk.set_num_threads(before)
+
+
+@pytest.mark.parametrize("mask", [CAUSAL, np.where(CAUSAL, 0, -1e9).astype(np.float32)], ids=["bools", "added"])
+def test_masks_that_are_arguments_are_not_said_to_be_skipped(mask):
+    assert not skips(lambda q, k, v, mask: tk.attention(q, k, v, mask), *inputs(), mask)

@@ -78,3 +78,38 @@ def test_numbers_and_integers():
     np.testing.assert_allclose(tk.erf(0.5), math.erf(0.5), rtol=1e-15)
     assert tk.sigmoid(np.array([0, 1])).dtype == np.float64
     assert tk.relu(np.array([-1, 2], np.int8)).dtype == np.int8
+
+
+def narrow_dtypes():
+    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
+    return [np.dtype(np.float16), np.dtype(bfloat16)]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_narrow_floats_stay_what_they_are(name, rng):
+    """Formulas of several steps are computed in f32, and rounded once."""
+    function, reference = CASES[name]
+    for dtype in narrow_dtypes():
+        x = rng.standard_normal((7, 33)).astype(dtype)
+        want = reference(x.astype(np.float64))
+        tolerance = 2.0 ** (-9 if dtype == np.float16 else -6)
+        for got in (function(x), np.asarray(function(tk.asarray(x))), tk.jit(function)(x)):
+            assert got.dtype == dtype
+            np.testing.assert_allclose(got.astype(np.float64), want, rtol=tolerance, atol=tolerance)
+
+
+def test_weights_of_norms(rng):
+    x, w = rng.standard_normal((4, 8)).astype(np.float16), np.ones(8, np.float32)
+    assert tk.layer_norm(x, w).dtype == tk.rms_norm(x, w).dtype == np.float32
+    with pytest.raises(tk.UserTypeError, match=r"layer_norm: weight is a tuple, not an array; axis="):
+        tk.layer_norm(x, (8,))
+    with pytest.raises(tk.UserTypeError, match="layer_norm: bias is a tuple"):
+        tk.layer_norm(x, w, (8,))
+
+
+def test_masks_of_attention_are_arrays_of_bools_or_floats():
+    q = np.ones((2, 4, 8), np.float32)
+    with pytest.raises(tk.UserTypeError, match="causal=True"):
+        tk.attention(q, q, q, True)
+    with pytest.raises(tk.UserTypeError, match="a mask of int32 is neither bools"):
+        tk.attention(q, q, q, np.ones((4, 4), np.int32))
