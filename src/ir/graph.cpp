@@ -99,7 +99,10 @@ std::vector<std::optional<Value>> GraphRewriter::successors() const {
   std::vector<std::optional<Value>> successors(count);
   for (size_t i = 0; i < count; ++i) {
     const std::optional<Value> before = old_.successor_of(static_cast<Value>(i));
-    if (before && is_mapped(*before)) successors[i] = (*this)(*before);
+    if (!before || !is_mapped(*before)) continue;
+    const Value now = (*this)(*before);
+    // A pass may have left what is a part of the old value in its place, for those who need no more.
+    if (new_.type_of(now) == old_.type_of(*before)) successors[i] = now;
   }
   return successors;
 }
