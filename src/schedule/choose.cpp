@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <functional>
+#include <numeric>
 
 #include "loops/lower.h"
 #include "loops/walk.h"
@@ -209,7 +210,7 @@ class Chooser {
     if (lanes_outside_) {
       int64_t inside = 1;
       for (LoopVar row : rows_) inside *= row > var ? extent(row) : 1;
-      const int64_t tile = std::max<int64_t>(kTaskElements / inside / lanes, 1) * lanes;
+      const int64_t tile = std::max<int64_t>(kTaskElements / std::max<int64_t>(inside, 1) / lanes, 1) * lanes;
       if (extent(var) > tile) decide(Split{var, tile});
     } else if (domain_.has_sweep) {
       sinks_ = reads_across(var, lanes) && can_sink(result_.loops, var);
@@ -380,7 +381,8 @@ class Chooser {
 
   bool vector_is_swept() const { return vector_axis_ && domain_.swept[*vector_axis_]; }
 
-  /// Whole rounds of the vector loops where all of the axis is whole rounds too.
+  /// Whole rounds of those vector loops that have whole rounds over all of the axis: no other parts of them
+  /// have to be left over.
   void limit() {
     if (swept_.size() != 1 || !vector_is_swept()) throw InternalError("a part of what is not swept");
     int64_t rounds = 1;
@@ -390,7 +392,7 @@ class Chooser {
       });
     }
     const int64_t first_unit = std::max(kSumBlock * vector_step_, rounds);
-    decide(Limit{swept_[0], first_unit, extent(swept_[0]) % rounds == 0 ? rounds : 1});
+    decide(Limit{swept_[0], first_unit, std::gcd(rounds, extent(swept_[0]))});  // lanes are powers of two
   }
 
   void cascade() {

@@ -2,6 +2,7 @@
 
 #include <random>
 
+#include "interp/interpreter.h"
 #include "ir/random_graph.h"
 #include "ir/text.h"
 
@@ -70,13 +71,7 @@ FuzzProgram program_of(const std::string& text, const std::string& file_name) {
   if (graphs.empty() || graphs.size() > 2 || (graphs.size() == 2 && graphs[1].name() != "arguments"))
     throw UserError(file_name + ": a function is wanted, and @arguments behind it");
   FuzzProgram program{std::move(graphs[0]), {}, {}};
-  if (graphs.size() == 2) {
-    for (Value output : graphs[1].outputs()) {
-      const Tensor* value = graphs[1].constant_value(output);
-      if (value == nullptr) throw UserError(file_name + ": @arguments returns what is no constant");
-      program.arguments.push_back(*value);
-    }
-  }
+  if (graphs.size() == 2) program.arguments = interpret(graphs[1], {}, /*fused_multiply_add=*/false);
   if (program.arguments.size() != program.graph.parameters().size())
     throw UserError(file_name + ": @arguments returns another number than the function takes");
   program.arrangements.resize(program.arguments.size(), Arrangement::dense);
