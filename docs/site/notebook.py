@@ -23,10 +23,13 @@ def parts_of(cell: dict[str, Any], name: str, pictures: Path) -> list[str]:
 def shown(output: dict[str, Any], name: str, pictures: Path) -> str:
     data = output.get("data", {})
     text = "".join(output.get("text", data.get("text/plain", "")))
-    if "image/svg+xml" not in data:
-        return fenced("text", text)
-    (pictures / f"{name}.svg").write_text("".join(data["image/svg+xml"]))
-    return f"![{text.removeprefix('<picture: ').removesuffix('>')}]({name}.svg)"
+    if "image/svg+xml" in data:
+        (pictures / f"{name}.svg").write_text("".join(data["image/svg+xml"]))
+        title = text.partition("\n")[0].removeprefix("<picture: ").removesuffix(">")
+        return f"![{title}]({name}.svg)"
+    if "text/html" in data:
+        return fenced("{raw} html", "".join(data["text/html"]))
+    return fenced("text", text)
 
 
 def fenced(language: str, text: str) -> str:

@@ -84,8 +84,9 @@ def _notes(e: Explanation) -> list[tuple[str, str]]:
     notes += _short("not fused", [_refusal(one) for one in e.refused])
     notes += _short("dead", [f"{one.name} = {one.text}  {line_text(one.line)}".rstrip() for one in e.dead])
     if e.measured:
-        share = percent_text(_overall(e))
-        notes.append(("measured", f"{time_text(e.measured.seconds)} a call, {share} of the roofline"))
+        call, kernels = time_text(e.measured.seconds), time_text(e.measured.kernel_seconds)
+        share = percent_text(e.measured.share)
+        notes.append(("measured", f"{call} a call, {kernels} of it in kernels; {share} of the roofline"))
     stages = ", ".join(f"{one.stage} {one.milliseconds:.3g}" for one in e.times)
     notes.append(("compiled", f"in {sum(one.milliseconds for one in e.times):.3g} ms ({stages})"))
     if kept := sum(kernel.from_disk_cache for kernel in e.kernels):
@@ -96,13 +97,6 @@ def _notes(e: Explanation) -> list[tuple[str, str]]:
 def _short(name: str, texts: list[str]) -> list[tuple[str, str]]:
     more = [f"and {len(texts) - _MOST_NOTES} more"] if len(texts) > _MOST_NOTES else []
     return [(name, text) for text in texts[:_MOST_NOTES] + more]
-
-
-def _overall(e: Explanation) -> float:
-    assert e.measured is not None
-    times = [one for one in e.measured.kernels if one]
-    taken = sum(one.seconds for one in times)
-    return sum(one.bound_seconds for one in times) / taken if taken else 0.0
 
 
 def _kernels(e: Explanation, width: int, style: Style) -> list[str]:

@@ -39,6 +39,17 @@ class Measured:
     kernels: list[KernelTime | None]  # None: a kernel with nothing to do
     roofline: _native.Roofline
 
+    @property
+    def kernel_seconds(self) -> float:
+        """Of a call, in kernels: each at its best."""
+        return sum(one.seconds for one in self.kernels if one)
+
+    @property
+    def share(self) -> float:
+        """Of the roofline, for a whole call with all that happens between its kernels."""
+        bound = sum(one.bound_seconds for one in self.kernels if one)
+        return bound / self.seconds if self.seconds > 0 else 0.0
+
     def how(self) -> str:
         """How all this was measured, in words."""
         roof = self.roofline

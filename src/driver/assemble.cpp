@@ -311,7 +311,7 @@ class Assembly {
     step.code = std::shared_ptr<const NativeKernel>(compiled_[number], compiled_[number]->code.get());
     step.kernel = compiled_[number]->loops;
     step.block = std::move(block);
-    for (Value input : values_read(kernel)) step.bytes_read += graph_.type_of(input).bytes();
+    step.bytes_read = bytes_read(kernel);
     for (Value output : kernel.outputs) step.bytes_written += graph_.type_of(output).bytes();
     step.flops = count_flops(kernel);
     const int64_t blocks =
@@ -335,7 +335,7 @@ class Assembly {
     step.code = std::shared_ptr<const NativeKernel>(compiled_[number], nullptr);
     step.kernel = compiled_[number]->loops;
     step.sort = std::move(sort);
-    step.bytes_read = graph_.type_of(kernel.inputs[0]).bytes();
+    step.bytes_read = bytes_read(kernel);
     step.bytes_written = result.bytes();
     step.flops = count_flops(kernel);
     program_->steps.push_back(std::move(step));
@@ -388,9 +388,9 @@ class Assembly {
     for (size_t i = 0; i < kernel.inputs.size(); ++i) {
       step.buffers.push_back(read_place(kernel.inputs[i], plan));
       if (!kernel.offsets.empty()) step.buffers.back().offset = kernel.offsets[i];
-      step.bytes_read += kernel.body.type_of(kernel.body.parameters()[i]).bytes();
       note_strides(kernel.inputs[i], step.strided_inputs);
     }
+    step.bytes_read = bytes_read(kernel);
     for (Value output : kernel.outputs) {
       step.buffers.push_back(written_place(output, plan));
       step.bytes_written += graph_.type_of(output).bytes();

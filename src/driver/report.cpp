@@ -195,7 +195,7 @@ std::shared_ptr<Explanation> explain(const Journey& journey) {
                    : compiled.sort != nullptr  ? compiled.sort->description
                                                : print(*compiled.loops);
     report.schedule = compiled.decisions;
-    for (Value input : values_read(fused)) report.bytes_read += journey.optimized.type_of(input).bytes();
+    report.bytes_read = bytes_read(fused);
     for (Value output : fused.outputs) report.bytes_written += journey.optimized.type_of(output).bytes();
     report.flops = count_flops(fused);
     report.lines = lines_of(fused);

@@ -186,6 +186,46 @@ std::vector<Value> values_read(const FusedKernel& kernel) {
   return values;
 }
 
+namespace {
+
+/// What a body needs of each of its values.
+std::vector<int64_t> bytes_needed(const Graph& body) {
+  std::vector<int64_t> bytes(body.size(), 0);
+  auto need = [&](Value value, int64_t more) {
+    int64_t& sum = bytes[index_of(value)];
+    sum = std::min(sum + more, body.type_of(value).bytes());
+  };
+  for (Value output : body.outputs()) need(output, body.type_of(output).bytes());
+  for (const Node& node : body.nodes()) {
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const bool takes_part =
+          i == 0 && (node.op == Op::slice || node.op == Op::dynamic_slice || node.op == Op::gather);
+      const Value input = node.inputs[i];
+      need(input, takes_part ? node.type.bytes() : body.type_of(input).bytes());
+    }
+  }
+  return bytes;
+}
+
+}  // namespace
+
+int64_t bytes_read(const FusedKernel& kernel) {
+  std::unordered_map<uint32_t, int64_t> by_array;  // stages may read the same one
+  for (const FusedKernel* stage : stages_of(kernel)) {
+    const std::vector<int64_t> needed = bytes_needed(stage->body);
+    for (size_t i = 0; i < stage->inputs.size(); ++i) {
+      const bool is_fed = stage->feeder != nullptr && i == stage->fed;
+      if (is_fed) continue;
+      const Value parameter = stage->body.parameters()[i];
+      int64_t& bytes = by_array[static_cast<uint32_t>(stage->inputs[i])];
+      bytes = std::min(bytes + needed[index_of(parameter)], stage->body.type_of(parameter).bytes());
+    }
+  }
+  int64_t bytes = 0;
+  for (const auto& [array, of_array] : by_array) bytes += of_array;
+  return bytes;
+}
+
 std::vector<Value> values_written(const FusedKernel& kernel) {
   std::vector<Value> values;
   std::optional<Value> fed;

@@ -108,3 +108,22 @@ def test_lines_of_all_stages():
     (kernel,) = tk.jit(attend).explain(*arrays).kernels
     first = attend.__code__.co_firstlineno
     assert sorted({line.line - first for line in kernel.lines}) == [1, 2, 3, 4]
+
+
+def test_parts_of_arrays_count_for_what_is_read_of_them():
+    x = np.ones((1000, 8), np.float32)
+    parts = tk.jit(lambda x: x[:10] + x[-10:]).explain(x)
+    assert [kernel.bytes_read for kernel in parts.kernels] == [2 * 10 * 8 * 4]
+    rows = tk.jit(lambda x, i: x[i].sum(axis=1)).explain(x, np.arange(5))
+    assert sum(kernel.bytes_read for kernel in rows.kernels) == 5 * 8 * 4 + 5 * 8
+    overlapping = tk.jit(lambda x: x[1:] * x[:-1]).explain(x)
+    assert [kernel.bytes_read for kernel in overlapping.kernels] == [x.nbytes]
+    product = tk.jit(lambda x: x[:16].T @ x[:16]).explain(x)
+    assert sum(kernel.bytes_read for kernel in product.kernels) == 16 * 8 * 4
+
+
+def test_share_of_the_roofline_is_that_of_the_call():
+    measured = tk.jit(lambda x: np.exp(x) + 1).explain(np.ones(50_000)).measure(0.01).measured
+    bound = sum(one.bound_seconds for one in measured.kernels if one)
+    assert measured.share == pytest.approx(bound / measured.seconds)
+    assert measured.kernel_seconds == sum(one.seconds for one in measured.kernels if one)

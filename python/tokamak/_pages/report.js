@@ -20,8 +20,6 @@ const place_text = (line) => `${line.file.split("/").pop()}:${line.line}${line.f
   function above() {
     const saved = memory.naive_bytes ? 1 - memory.peak_bytes / memory.naive_bytes : 0;
     const compiled = sum(e.times, (one) => one.milliseconds) / 1e3;
-    const took = kernels.map((kernel) => kernel.measured).filter(Boolean);
-    const share = took.length ? sum(took, (one) => one.bound_seconds) / sum(took, (one) => one.seconds) : null;
     return [
       el("h1", {}, el("span", {class: "mono"}, e.name), ": what Tokamak made of it"),
       el("p", {class: "soft"}, `Tokamak ${e.version}, ${format.plural(e.threads, "thread")}`),
@@ -29,7 +27,7 @@ const place_text = (line) => `${line.file.split("/").pop()}:${line.line}${line.f
          tile("kernels", String(kernels.length), `for ${format.plural(e.computed, "operation")}`),
          tile("memory", format.bytes(memory.peak_bytes), `${format.bytes(memory.naive_bytes)} naive${saved > 0 ? `, ${format.percent(saved)} less` : ""}`),
          tile("traffic", format.bytes(sum(kernels, (one) => one.bytes_read + one.bytes_written)), `${format.count(sum(kernels, (one) => one.flops))} operations on elements`),
-         measured ? tile("a call takes", format.time(measured.seconds), share !== null && `${format.percent(share)} of the roofline`) : tile("predicted", format.time(sum(kernels, (one) => one.predicted_seconds)), "roughly; not measured"),
+         measured ? tile("a call takes", format.time(measured.seconds), `${format.time(measured.kernel_seconds)} in kernels; ${format.percent(measured.share)} of the roofline`) : tile("predicted", format.time(sum(kernels, (one) => one.predicted_seconds)), "roughly; not measured"),
          tile("compiled in", format.time(compiled), e.dead.length ? format.plural(e.dead.length, "dead operation") + " dropped" : null)),
     ];
   }

@@ -64,6 +64,8 @@ def contents(e: Explanation) -> dict[str, Any]:
         else {
             "runs": measured.runs,
             "seconds": measured.seconds,
+            "kernel_seconds": measured.kernel_seconds,
+            "share": measured.share,
             "how": measured.how(),
             "roofline": _roofline(measured.roofline),
         },
