@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from . import _dtypes
-from ._errors import naming
+from ._errors import UserValueError, fail, naming
 from ._jit import jit
 from ._native import ArrayBase
 from ._numpy import elementwise, reductions
@@ -40,6 +40,7 @@ def _compiled(*static: str) -> Callable[[Function], Function]:
     def decorate(function: Function) -> Function:
         function.__name__ = function.__name__.lstrip("_")  # graphs and errors show it
         program = jit(function, static_argnames=static)
+        program.arguments.takes_text = False  # what may be text is declared; all else is an operand
 
         @naming(function.__name__)
         @functools.wraps(function)
@@ -153,5 +154,15 @@ def rms_norm(x: Any, weight: Any = None, axis: int | tuple[int, ...] = -1, eps: 
 
 def _scaled(x: Any, weight: Any, bias: Any) -> Any:
     if weight is not None:
-        x = call(np.multiply, x, weight)
-    return x if bias is None else call(np.add, x, bias)
+        x = call(np.multiply, x, _beside(x, "weight", weight))
+    return x if bias is None else call(np.add, x, _beside(x, "bias", bias))
+
+
+def _beside(x: Any, what: str, values: Any) -> Any:
+    """`values`, which have to broadcast with `x`."""
+    try:
+        np.broadcast_shapes(x.shape, getattr(values, "shape", ()))
+    except ValueError:
+        given = as_array(values)._type_text
+        fail(UserValueError, f"the {what} {given} does not broadcast with the values {x._type_text}")
+    return values

@@ -78,3 +78,19 @@ def test_numbers_and_integers():
     np.testing.assert_allclose(tk.erf(0.5), math.erf(0.5), rtol=1e-15)
     assert tk.sigmoid(np.array([0, 1])).dtype == np.float64
     assert tk.relu(np.array([-1, 2], np.int8)).dtype == np.int8
+
+
+@pytest.mark.parametrize(
+    "function, arguments, message",
+    [
+        (tk.layer_norm, ((7,),), "layer_norm: the weight f32[7] does not broadcast with the values f32[4,8]"),
+        (tk.layer_norm, ((8,), (9,)), "layer_norm: the bias f32[9] does not broadcast with the values f32[4,8]"),
+        (tk.rms_norm, ((7,),), "rms_norm: the weight f32[7] does not broadcast with the values f32[4,8]"),
+    ],
+)
+def test_weights_of_another_shape_are_named(function, arguments, message):
+    arrays = [np.ones(shape, np.float32) for shape in ((4, 8), *arguments)]
+    for call in (function, tk.jit(function), lambda *given: function(*map(tk.asarray, given))):
+        with pytest.raises(ValueError) as caught:
+            call(*arrays)
+        assert message in str(caught.value)
