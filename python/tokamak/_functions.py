@@ -39,7 +39,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def _compiled(*static: str) -> Callable[[Function], Function]:
     def decorate(function: Function) -> Function:
         function.__name__ = function.__name__.lstrip("_")  # graphs and errors show it
-        program = jit(function, static_argnames=static)
+        program: Any = jit(function, static_argnames=static)
         program.arguments.takes_text = False  # what may be text is declared; all else is an operand
 
         @naming(function.__name__)

@@ -84,7 +84,11 @@ def test_numbers_and_integers():
     "function, arguments, message",
     [
         (tk.layer_norm, ((7,),), "layer_norm: the weight f32[7] does not broadcast with the values f32[4,8]"),
-        (tk.layer_norm, ((8,), (9,)), "layer_norm: the bias f32[9] does not broadcast with the values f32[4,8]"),
+        (
+            tk.layer_norm,
+            ((8,), (9,)),
+            "layer_norm: the bias f32[9] does not broadcast with the values f32[4,8]",
+        ),
         (tk.rms_norm, ((7,),), "rms_norm: the weight f32[7] does not broadcast with the values f32[4,8]"),
     ],
 )
