@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from . import _dtypes
-from ._errors import UserTypeError, fail, naming
+from ._errors import UserTypeError, UserValueError, fail, naming
 from ._jit import jit
 from ._native import ArrayBase
 from ._numpy import elementwise, reductions
@@ -39,7 +39,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def _compiled(*static: str) -> Callable[[Function], Function]:
     def decorate(function: Function) -> Function:
         function.__name__ = function.__name__.lstrip("_")  # graphs and errors show it
-        program = jit(function, static_argnames=static)
+        program: Any = jit(function, static_argnames=static)
+        program.arguments.takes_text = False  # what may be text is declared; all else is an operand
 
         @naming(function.__name__)
         @functools.wraps(function)
@@ -149,7 +150,7 @@ def layer_norm(
     wide = _wide(x)
     centered = wide - reductions.mean(wide, axis, keepdims=True)
     spread = reductions.mean(centered * centered, axis, keepdims=True)
-    return _scaled("layer_norm", centered * apply("rsqrt", spread + eps), x.dtype, weight, bias)
+    return _scaled(centered * apply("rsqrt", spread + eps), x.dtype, weight, bias)
 
 
 @_compiled("axis", "eps")
@@ -158,19 +159,26 @@ def rms_norm(x: Any, weight: Any = None, axis: int | tuple[int, ...] = -1, eps: 
     x = _float(x)
     wide = _wide(x)
     scaled = wide * apply("rsqrt", reductions.mean(wide * wide, axis, keepdims=True) + eps)
-    return _scaled("rms_norm", scaled, x.dtype, weight, None)
+    return _scaled(scaled, x.dtype, weight, None)
 
 
-def _scaled(function: str, x: Any, dtype: np.dtype[Any], weight: Any, bias: Any) -> Any:
+def _scaled(x: Any, dtype: np.dtype[Any], weight: Any, bias: Any) -> Any:
     """Of the dtype that NumPy's rules give arrays of `dtype` with the weight and the bias."""
     for name, change, by in (("weight", np.multiply, weight), ("bias", np.add, bias)):
-        if by is None:
-            continue
-        if not isinstance(by, (np.ndarray, ArrayBase)):
-            fail(
-                UserTypeError,
-                f"{function}: {name} is a {type(by).__name__}, not an array; axis= says which axes are normalised",
-            )
-        dtype = np.result_type(dtype, by.dtype)
-        x = call(change, x, by)
+        if by is not None:
+            _check_beside(x, name, by)
+            dtype = np.result_type(dtype, by.dtype)
+            x = call(change, x, by)
     return convert(x, dtype)
+
+
+def _check_beside(x: Any, what: str, values: Any) -> None:
+    """Whether `values` are an array that broadcasts with `x`."""
+    if not isinstance(values, (np.ndarray, ArrayBase)):
+        given = type(values).__name__
+        fail(UserTypeError, f"the {what} is a {given}, not an array; axis= says which axes are normalised")
+    try:
+        np.broadcast_shapes(x.shape, values.shape)
+    except ValueError:
+        given = as_array(values)._type_text
+        fail(UserValueError, f"the {what} {given} does not broadcast with the values {x._type_text}")

@@ -72,7 +72,11 @@ def _pairs(what: str, padding: Any) -> tuple[tuple[int, int], ...] | None:
     """(low, high) for each axis, or once for all of them; None means "same"."""
     if isinstance(padding, str):
         if padding not in ("same", "valid"):
-            fail(UserValueError, f'{what}: padding is "same", "valid", a number, or numbers, not {padding!r}')
+            fail(
+                UserValueError,
+                f'{what}: padding is "same", "valid", a number, one for each spatial axis, or a (low, high) for each, '
+                f"not {padding!r}",
+            )
         return None if padding == "same" else ((0, 0),)
     if not np.iterable(padding):
         padding = (padding,)

@@ -56,7 +56,6 @@ class Tracer:
         self._home = home  # the module of the function
         self._is_ours = (home or "").partition(".")[0] == "tokamak"  # captures nothing that changes
         self._takes_lists = False  # whether it calls NumPy's functions with lists of Arrays
-        arguments.takes_text = not self._is_ours
 
     def give(self, needed: _numbers.NumbersNeeded, names: list[str], leaves: list[Any]) -> None:
         """What a trace asked for is given to the next ones."""

@@ -31,6 +31,7 @@ class Images {
 
   size_t spatial() const { return x_.shape().size() - 2; }
   Shape extents() const { return Shape(x_.shape().begin() + 2, x_.shape().end()); }
+  std::string text() const { return "images " + to_string(x_.type()); }
   [[noreturn]] void error(const std::string& message) const { fail(op_, message, where_); }
 
   /// One entry per spatial axis, none below `least`.
@@ -94,10 +95,12 @@ void require_fit(const Images& images, const Placement& at, const char* what) {
   for (size_t i = 0; i < extents.size(); ++i) {
     const int64_t padded = extents[i] + at.low[i] + at.high[i];
     if (at.reach(i) <= padded) continue;
-    images.error("a " + std::string(what) + " of " + to_string(at.size) +
-                 (at.reach(i) == at.size[i] ? "" : " with dilation " + to_string(at.dilation)) +
-                 " does not fit: spatial axis " + std::to_string(i) + " is " + std::to_string(extents[i]) +
-                 (padded == extents[i] ? "" : ", padded " + std::to_string(padded)));
+    images.error(
+        "a " + std::string(what) + " of " + to_string(at.size) +
+        (at.reach(i) == at.size[i] ? "" : " with dilation " + to_string(at.dilation)) +
+        " does not fit into the " + images.text() + ": spatial axis " + std::to_string(i) + " is " +
+        std::to_string(extents[i]) +
+        (padded == extents[i] ? " and has no padding" : ", with its padding " + std::to_string(padded)));
   }
 }
 
@@ -176,11 +179,17 @@ void require_kernels(const Images& images, const Array& x, const Array& w, int64
   if (groups < 1) images.error("groups must be at least 1, not " + std::to_string(groups));
 }
 
-void require_divides(const Images& images, int64_t groups, int64_t channels, const Array& of) {
+void require_divides(const Images& images, int64_t groups, int64_t channels, const std::string& of) {
   if (channels % groups != 0) {
-    images.error(std::to_string(groups) + " groups do not divide the " + std::to_string(channels) +
-                 " channels of " + to_string(of.type()));
+    images.error(std::to_string(groups) + " groups do not divide the " + std::to_string(channels) + " " + of);
   }
+}
+
+[[noreturn]] void refuse_channels(const Images& images, const Array& x, const std::string& kernels,
+                                  int64_t wanted) {
+  images.error(kernels + " take " + std::to_string(wanted) + " channels, but the " + images.text() +
+               ", which are [N, C, spatial...], have " + std::to_string(x.shape()[1]) +
+               (x.shape().back() == wanted ? ": move their channels from the last axis to axis 1" : ""));
 }
 
 Shape kernel_extents(const Images& images, const Array& w) {
@@ -232,14 +241,14 @@ Array conv(const Operand& x, const Operand& w, const WindowOptions& options, int
   const auto [image, kernels] = promoted(x, w);
   const Images images("conv", image, x.where());
   require_kernels(images, image, kernels, groups);
-  require_divides(images, groups, image.shape()[1], image);
-  require_divides(images, groups, kernels.shape()[0], kernels);
-  if (kernels.shape()[1] * groups != image.shape()[1]) {
-    images.error("kernels " + to_string(kernels.type()) + " in " + std::to_string(groups) +
-                 (groups == 1 ? " group take " : " groups take ") +
-                 std::to_string(kernels.shape()[1] * groups) + " channels; " + to_string(image.type()) +
-                 " has " + std::to_string(image.shape()[1]));
+  const std::string given = "kernels " + to_string(kernels.type());
+  const int64_t wanted = kernels.shape()[1] * groups;
+  require_divides(images, groups, image.shape()[1], "channels (axis 1) of the " + images.text());
+  if (wanted != image.shape()[1]) {
+    const char* in = groups == 1 ? " group" : " groups";
+    refuse_channels(images, image, given + " in " + std::to_string(groups) + in, wanted);
   }
+  require_divides(images, groups, kernels.shape()[0], "output channels (axis 0) of the " + given);
   const Placement at = placement(images, kernel_extents(images, kernels), options);
   require_fit(images, at, "kernel");
   const Array around = padded(with_groups(image, 1, groups, x.where()), at.low, at.high, 0);
@@ -270,11 +279,9 @@ Array conv_transpose(const Operand& x, const Operand& w, const WindowOptions& op
   const auto [image, kernels] = promoted(x, w);
   const Images images("conv_transpose", image, x.where());
   require_kernels(images, image, kernels, groups);
-  require_divides(images, groups, image.shape()[1], image);
-  if (kernels.shape()[0] != image.shape()[1]) {
-    images.error("kernels " + to_string(kernels.type()) + " take " + std::to_string(kernels.shape()[0]) +
-                 " channels; " + to_string(image.type()) + " has " + std::to_string(image.shape()[1]));
-  }
+  require_divides(images, groups, image.shape()[1], "channels (axis 1) of the " + images.text());
+  if (kernels.shape()[0] != image.shape()[1])
+    refuse_channels(images, image, "kernels " + to_string(kernels.type()), kernels.shape()[0]);
   if (options.padding.is_same()) images.error("padding \"same\" is for conv; give numbers");
   Placement at = placement(images, kernel_extents(images, kernels), options);
   const Ints behind = images.per_axis(output_padding, "output_padding", 0);

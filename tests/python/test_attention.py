@@ -1,6 +1,7 @@
 """Attention, in all the ways people write it: the same numbers."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -209,6 +210,52 @@ def test_errors(shapes, rng):
 def test_shapes_that_do_not_fit_are_named(shapes, message):
     with pytest.raises(ValueError, match=f"attention: queries .*: {message}"):
         tk.attention(*(np.zeros(shape, np.float32) for shape in shapes))
+
+
+@pytest.mark.parametrize(
+    "shapes, message",
+    [
+        (
+            ((2, 4, 16, 8), (2, 2, 16, 8), (2, 2, 16, 8)),
+            "queries f32[2,4,16,8] have 4 heads, keys f32[2,2,16,8] have 2: repeat these 2 times, or reshape the queries "
+            "to [2,2,2,16,8] and give the keys an axis of 1 behind their heads",
+        ),
+        (
+            ((2, 4, 16, 8), (2, 4, 16, 8), (2, 2, 16, 8)),
+            "queries f32[2,4,16,8] have 4 heads, values f32[2,2,16,8] have 2",
+        ),
+        (
+            ((2, 4, 16, 8), (3, 16, 8), (3, 16, 8)),
+            "queries f32[2,4,16,8] and keys f32[3,16,8] do not match: axis 1 of the queries is 4, axis 0 of the keys is 3",
+        ),
+        (((2, 4, 16, 8), (0, 16, 8), (0, 16, 8)), "axis 1 of the queries is 4, axis 0 of the keys is 0"),
+        (
+            ((16, 8), (4, 16, 8), (3, 16, 8)),
+            "keys f32[4,16,8] and values f32[3,16,8] do not match: axis 0 of the keys is 4, axis 0 of the values is 3",
+        ),
+        (((8,), (16, 8), (16, 8)), "queries f32[8] are not [..., positions, features]"),
+    ],
+)
+def test_heads_that_do_not_match_are_named(shapes, message):
+    with pytest.raises(ValueError, match=f"^attention: .*{re.escape(message)}"):
+        tk.attention(*(np.zeros(shape, np.float32) for shape in shapes))
+
+
+def test_what_the_message_about_heads_advises_works(rng):
+    q, k, v = inputs(rng, [(2, 4, 16, 8), (2, 2, 16, 8), (2, 2, 16, 8)])
+    want = tk.attention(q, np.repeat(k, 2, axis=1), np.repeat(v, 2, axis=1), causal=True)
+    got = tk.attention(q.reshape(2, 2, 2, 16, 8), k[:, :, None], v[:, :, None], causal=True)
+    np.testing.assert_allclose(got.reshape(q.shape), want, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [bool, np.float32])
+def test_masks_of_another_shape_are_named(dtype):
+    q = np.zeros((2, 4, 16, 8), np.float32)
+    mask = np.ones((15, 16), dtype)
+    name = "bool" if dtype is bool else "f32"
+    message = f"attention: the mask {name}[15,16] does not broadcast with the scores (queries by keys) f32[2,4,16,16]"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        tk.attention(q, q, q, mask=mask)
 
 
 def test_sums_of_weights_stay_in_range():

@@ -156,6 +156,15 @@ def test_names_are_the_users():
         tk.conv(ones(1, 4, 8), "kernels")
 
 
+def test_text_is_part_of_the_program():
+    """Also of the functions that Tokamak has itself."""
+    x, w = ones(1, 4, 8), ones(3, 4, 3)
+    np.testing.assert_array_equal(tk.jit(tk.conv)(x, w, padding="same"), tk.conv(x, w, padding="same"))
+    np.testing.assert_array_equal(tk.jit(tk.einsum)("bcx->cx", x), np.einsum("bcx->cx", x))
+    with pytest.raises(tk.UserTypeError, match="conv: a str is not an array"):
+        tk.jit(tk.conv)(x, "kernels")
+
+
 @given(st.data(), seeds)
 def test_conv_any(data, seed):
     draw = data.draw
@@ -320,6 +329,20 @@ ERRORS = [
     ("groups do not divide", lambda: tk.conv(ones(1, 4, 8), ones(3, 2, 3), groups=2)),
     ("groups must be at least 1", lambda: tk.conv(ones(1, 4, 8), ones(3, 2, 3), groups=0)),
     ("channels", lambda: tk.conv(ones(1, 4, 8), ones(3, 2, 3))),
+    (
+        "take 3 channels, but the images f32[2,8,8,3], which are [N, C, spatial...], have 8: move their channels",
+        lambda: tk.conv(ones(2, 8, 8, 3), ones(4, 3, 3, 3)),
+    ),
+    (
+        "3 groups do not divide the 4 output channels (axis 0) of the kernels f32[4,1,3,3]",
+        lambda: tk.conv(ones(2, 3, 8, 8), ones(4, 1, 3, 3), groups=3),
+    ),
+    (
+        "into the images f32[2,3,8,8]: spatial axis 0 is 8 and has no padding",
+        lambda: tk.conv(ones(2, 3, 8, 8), ones(4, 3, 9, 9)),
+    ),
+    ("is 4, with its padding 6", lambda: tk.conv(ones(2, 3, 4, 4), ones(4, 3, 9, 9), padding=1)),
+    ('"same", "valid", a number', lambda: tk.conv(ones(1, 4, 8), ones(3, 4, 1), padding="SAME")),
     ("rank", lambda: tk.conv(ones(1, 4, 8), ones(3, 4, 3, 3))),
     ("spatial axes", lambda: tk.conv(ones(4, 8), ones(3, 4))),
     ("spatial axes", lambda: tk.conv(ones(1, 1, 2, 2, 2, 2), ones(1, 1, 2, 2, 2, 2))),

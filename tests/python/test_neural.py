@@ -101,9 +101,9 @@ def test_narrow_floats_stay_what_they_are(name, rng):
 def test_weights_of_norms(rng):
     x, w = rng.standard_normal((4, 8)).astype(np.float16), np.ones(8, np.float32)
     assert tk.layer_norm(x, w).dtype == tk.rms_norm(x, w).dtype == np.float32
-    with pytest.raises(tk.UserTypeError, match=r"layer_norm: weight is a tuple, not an array; axis="):
+    with pytest.raises(tk.UserTypeError, match=r"layer_norm: the weight is a tuple, not an array; axis="):
         tk.layer_norm(x, (8,))
-    with pytest.raises(tk.UserTypeError, match="layer_norm: bias is a tuple"):
+    with pytest.raises(tk.UserTypeError, match="layer_norm: the bias is a tuple"):
         tk.layer_norm(x, w, (8,))
 
 
@@ -113,3 +113,23 @@ def test_masks_of_attention_are_arrays_of_bools_or_floats():
         tk.attention(q, q, q, True)
     with pytest.raises(tk.UserTypeError, match="a mask of int32 is neither bools"):
         tk.attention(q, q, q, np.ones((4, 4), np.int32))
+
+
+@pytest.mark.parametrize(
+    "function, arguments, message",
+    [
+        (tk.layer_norm, ((7,),), "layer_norm: the weight f32[7] does not broadcast with the values f32[4,8]"),
+        (
+            tk.layer_norm,
+            ((8,), (9,)),
+            "layer_norm: the bias f32[9] does not broadcast with the values f32[4,8]",
+        ),
+        (tk.rms_norm, ((7,),), "rms_norm: the weight f32[7] does not broadcast with the values f32[4,8]"),
+    ],
+)
+def test_weights_of_another_shape_are_named(function, arguments, message):
+    arrays = [np.ones(shape, np.float32) for shape in ((4, 8), *arguments)]
+    for call in (function, tk.jit(function), lambda *given: function(*map(tk.asarray, given))):
+        with pytest.raises(ValueError) as caught:
+            call(*arrays)
+        assert message in str(caught.value)

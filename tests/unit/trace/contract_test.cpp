@@ -209,6 +209,24 @@ TEST(Layers, Attention) {
       attention(ones_like({3, 4}, DType::f16), ones_like({3, 4}, DType::f16), ones_like({3, 4}, DType::f16))
           .dtype(),
       DType::f16);
+  expect_error<UserError>(
+      [&] {
+        attention(ones_like({4, 3, 4}), ones_like({2, 3, 4}), ones_like({2, 3, 4}));
+      },
+      "have 4 heads, keys f32[2,3,4] have 2", __LINE__);
+  expect_error<UserError>(
+      [&] {
+        attention(same, same, v, ones_like({2, 3}));
+      },
+      "the mask f32[2,3] does not broadcast with the scores", __LINE__);
+}
+
+TEST(Layers, ScalesOfAnotherShape) {
+  const Array x = ones_like({4, 8});
+  expect_error<UserError>([&] { layer_norm(x, ones_like({7})); }, "layer_norm: the scale f32[7]", __LINE__);
+  expect_error<UserError>([&] { layer_norm(x, {}, ones_like({7})); }, "layer_norm: the shift f32[7]",
+                          __LINE__);
+  expect_error<UserError>([&] { rms_norm(x, ones_like({7})); }, "rms_norm: the scale f32[7]", __LINE__);
 }
 
 }  // namespace
