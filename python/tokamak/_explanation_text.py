@@ -136,7 +136,7 @@ def _columns(e: Explanation, kernels: list[_native.KernelReport]) -> dict[str, l
 
 def _width(column: tuple[str, list[str]]) -> int:
     head, cells = column
-    return max(len(head), *map(len, cells))
+    return max(map(len, (head, *cells)))
 
 
 def _memory(e: Explanation) -> str:

@@ -92,7 +92,8 @@ Epilogue epilogue_of(const FusedKernel& kernel);
 /// The values a kernel reads from memory in any of its stages.
 std::vector<Value> values_read(const FusedKernel& kernel);
 
-/// How much of them: what is sliced or gathered counts for as much as comes out, but for no more than there is.
+/// How much of them: what is sliced or gathered counts for as much as comes out, but for no more than there
+/// is.
 int64_t bytes_read(const FusedKernel& kernel);
 
 /// The values a kernel leaves in memory, its own outputs first.

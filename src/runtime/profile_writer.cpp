@@ -34,7 +34,7 @@ ProfileWriter::ProfileWriter(const ProfileSession& session, const std::string& p
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { write_until_closed(); });
+  running_->thread = std::thread([this] { write_until_closed(); });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
@@ -50,17 +50,17 @@ bool ProfileWriter::is_ours() const { return getpid() == process_; }
 void ProfileWriter::close() {
   if (file_ < 0) return;
   if (!is_ours()) {
-    thread_.detach();  // it was left behind in the parent
+    static_cast<void>(running_.release());
     ::close(file_);
     file_ = -1;
     return;
   }
   {
-    const std::lock_guard lock(mutex_);
-    closing_ = true;
+    const std::lock_guard lock(running_->mutex);
+    running_->closing = true;
   }
-  closing_condition_.notify_all();
-  thread_.join();
+  running_->condition.notify_all();
+  running_->thread.join();
   append("\n]\n");
   if (::close(file_) != 0 && error_ == 0) error_ = errno;
   file_ = -1;
@@ -69,9 +69,9 @@ void ProfileWriter::close() {
 
 void ProfileWriter::write_until_closed() {
   pthread_setname_np(pthread_self(), "tokamak-trace");
-  std::unique_lock lock(mutex_);
-  while (!closing_) {
-    closing_condition_.wait_for(lock, kPeriod, [&] { return closing_; });
+  std::unique_lock lock(running_->mutex);
+  while (!running_->closing) {
+    running_->condition.wait_for(lock, kPeriod, [&] { return running_->closing; });
     write_news();
   }
 }

@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -43,10 +44,15 @@ class ProfileWriter {
   int error_ = 0;  ///< the first that writing met
   ProfileSession::Cursor cursor_;
   size_t named_threads_ = 0;
-  std::mutex mutex_;
-  std::condition_variable closing_condition_;
-  bool closing_ = false;
-  std::thread thread_;
+  /// The thread that writes, and how to tell it to end. The child of a fork has no such thread, and could
+  /// neither join it nor destroy what it waits for: there, this is never freed.
+  struct Running {
+    std::mutex mutex;
+    std::condition_variable condition;
+    bool closing = false;
+    std::thread thread;
+  };
+  std::unique_ptr<Running> running_ = std::make_unique<Running>();
 };
 
 }  // namespace tokamak

@@ -226,6 +226,9 @@ def _native(folder, *words, code):
         (["script.py:activation", *ARGS, "--show", "nonsense"], 2, "there is no 'nonsense'"),
         (["script.py:activation", *ARGS, "-o", "no/folder.html"], 1, "cannot write no/folder.html"),
         (["script.py:activation", *ARGS, "-o", "."], 1, "cannot write .: it is a folder"),
+        (["script.py:activation", *ARGS, "-o", "script.py"], 1, "script.py would be overwritten by what is made"),
+        (["script.py:activation", *ARGS, "-o", ""], 2, "-o needs the name of a file"),
+        (["script.py:activation", *ARGS, "--seed", "-1"], 2, "--seed takes a number from 0 on"),
         (["missing.tok"], 1, "cannot open missing.tok"),
     ],
 )
@@ -511,3 +514,26 @@ def test_a_reader_that_goes_away(folder):
     line = f"{sys.executable} -m tokamak completion fish | head -1"
     done = subprocess.run(["bash", "-c", line], cwd=folder, capture_output=True, text=True, timeout=60)
     assert "Traceback" not in done.stderr
+
+
+def test_outputs_stay_where_they_were_asked_for(tmp_path):
+    """Scripts may go elsewhere, and must not be replaced by what is made of them."""
+    script = tmp_path / "wanders.py"
+    script.write_text("import os, numpy as np, tokamak as tk\nos.chdir('/')\ntk.jit(np.sin)(np.ones(3))\n")
+    before = script.read_text()
+    assert "would be overwritten" in command(tmp_path, "profile", "wanders.py", "-o", "wanders.py", code=1)
+    assert script.read_text() == before
+    command(tmp_path, "profile", "wanders.py", "-o", "page.html")
+    assert sorted(path.name for path in tmp_path.iterdir() if path.suffix != ".pyc") == ["page.html", "wanders.py"]
+
+
+def test_messages_of_several_lines_are_whole(tmp_path):
+    (tmp_path / "raises.py").write_text("def f(x):\n    raise ValueError('first line\\nsecond line')\n")
+    message = command(tmp_path, "explain", "raises.py:f", "--args", "f32[3]", code=1)
+    assert "f raised ValueError: first line\nsecond line\n  at " in message
+
+
+def test_bench_compiles_before_numpy_runs(tmp_path):
+    """What cannot be compiled may not come to an end."""
+    (tmp_path / "endless.py").write_text("def f(x):\n    while x.max() > 0:\n        x = x + 0\n    return x\n")
+    assert "`while`" in command(tmp_path, "bench", "endless.py:f", "--args", "f32[3]", code=1)

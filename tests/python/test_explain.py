@@ -127,3 +127,10 @@ def test_share_of_the_roofline_is_that_of_the_call():
     bound = sum(one.bound_seconds for one in measured.kernels if one)
     assert measured.share == pytest.approx(bound / measured.seconds)
     assert measured.kernel_seconds == sum(one.seconds for one in measured.kernels if one)
+
+
+def test_programs_without_kernels(tmp_path):
+    for function, arguments in ((lambda x: None, [np.ones(3)]), (lambda: 3, [])):
+        e = tk.jit(function).explain(*arguments)
+        assert "0 kernels" in str(e)
+        e.save(tmp_path / "page.html", measure=False)

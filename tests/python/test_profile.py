@@ -280,3 +280,22 @@ def test_pages_of_very_many_events_keep_the_longest(tmp_path, monkeypatch):
     assert data["left_out"] == len(p.events) - 10
     longest = max(event.end_ns - event.start_ns for event in p.events)
     assert longest in [event[4] for event in data["events"]]
+
+
+def test_fork_while_a_trace_is_written(tmp_path):
+    """The child leaves the block, too, and has no thread that writes."""
+    script = (
+        "import os, numpy as np, tokamak as tk\n"
+        "f, x = tk.jit(np.sin), np.ones(3)\n"
+        "with tk.profile('trace.json'):\n"
+        "    f(x)\n"
+        "    child = os.fork()\n"
+        "    f(x)\n"
+        "if child:\n"
+        "    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert (done.stdout, done.returncode) == ("0\n", 0), done.stderr
+    assert tk.load_profile(tmp_path / "trace.json").problem is None

@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> None:
     for word in shown:
         if word not in _SHOWN:
             raise usage_error(f"--show: there is no '{word}'; choose from {', '.join(_SHOWN)}")
-    output.check_writable(options.output)
+    output.check_output(options)
     found = target.find(options)
     jitted = found.jitted
     if options.no_fuse:

@@ -7,9 +7,9 @@ import json
 import os
 from typing import Any
 
-from .failure import Failure
+from .failure import Failure, usage_error
 
-__all__ = ["add_json", "add_output", "check_writable", "print_json"]
+__all__ = ["add_json", "add_output", "check_output", "print_json"]
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -20,11 +20,18 @@ def add_output(parser: argparse.ArgumentParser, help: str) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", help=help)
 
 
-def check_writable(path: str | None) -> None:
-    """Before the work is done: a page that cannot be written is known at once."""
+def check_output(options: argparse.Namespace) -> None:
+    """Before the work is done: a page that cannot be written is known at once. Its path is made to lead there wherever a script goes."""
+    path = options.output
     if path is None:
         return
-    folder = os.path.dirname(os.path.abspath(path))
+    if path == "":
+        raise usage_error("-o needs the name of a file")
+    options.output = os.path.abspath(path)
+    folder = os.path.dirname(options.output)
+    source = str(options.target).rpartition(":")[0] or str(options.target)
+    if os.path.exists(path) and os.path.exists(source) and os.path.samefile(path, source):
+        raise Failure(f"{path} would be overwritten by what is made of it")
     if not os.path.isdir(folder):
         raise Failure(f"cannot write {path}: there is no folder {folder}")
     if os.path.isdir(path):

@@ -35,7 +35,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    output.check_writable(options.output)
+    output.check_output(options)
     name = str(options.target)
     if name.endswith((".json", ".part")):
         recorded = _loaded(options)
@@ -93,7 +93,5 @@ def _loaded(options: argparse.Namespace) -> _profile.Profile:
         warnings.simplefilter("ignore")  # the problem is printed with the rest
         recorded = _profile.load_profile(options.target)
     if options.output:
-        if os.path.abspath(options.output) == os.path.abspath(options.target):
-            raise Failure(f"{options.output} would be overwritten by what is read from it")
         recorded.save(options.output)
     return recorded

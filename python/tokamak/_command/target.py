@@ -55,6 +55,8 @@ def find(options: argparse.Namespace) -> Target:
         raise usage_error(
             f"'{options.target}' names no function; write script.py:function or module:function"
         )
+    if options.seed < 0:
+        raise usage_error("--seed takes a number from 0 on")
     given = arguments.parse(options.args or "", options.seed)
     found: Any = _load(place)
     for part in name.split("."):
@@ -133,9 +135,10 @@ def failures_of(what: str) -> Iterator[None]:
 
 
 def _described(error: BaseException) -> str:
-    text = "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
-    if isinstance(error, SyntaxError):
-        return f"{text}\n  at {error.filename}:{error.lineno}"
+    lines = "".join(traceback.format_exception_only(error)).strip().splitlines()
+    if isinstance(error, SyntaxError):  # the last line says what is wrong
+        return f"{lines[-1]}\n  at {error.filename}:{error.lineno}"
+    text = "\n".join(lines)
     ours = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     frames = [
         frame
