@@ -471,7 +471,7 @@ from tokamak import _measure, _progress
 def activation(x, y):
     return np.maximum((np.sin(x) * np.cos(y) + x) * y, 0)
 
-args = [np.ones((1000, 1000), np.float32)] * 2
+args = [np.ones((4000, 3000), np.float32)] * 2
 if sys.argv[1] == "save":
     tk.jit(activation).explain(*args).measure(1.5).save(sys.argv[2])
 elif sys.argv[1] == "compare":
