@@ -10,8 +10,10 @@
 #include <llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h>
 #include <llvm/Support/MemoryBuffer.h>
 
-#include <atomic>
+#include <pthread.h>
+
 #include <cstdio>
+#include <mutex>
 
 #include "codegen/code_names.h"
 #include "tokamak/errors.h"
@@ -50,6 +52,18 @@ class NamePlugin final : public orc::ObjectLinkingLayer::Plugin {
   void notifyTransferringResources(orc::JITDylib&, orc::ResourceKey, orc::ResourceKey) override {}
 };
 
+/// ORC has locks. The child of a fork would find them held for ever by threads that it does not have, so
+/// nobody is inside of it while the process forks.
+std::mutex& orc_mutex() {
+  static auto* mutex = new std::mutex;
+  return *mutex;
+}
+template <class Work>
+auto inside_orc(Work work) {
+  const std::lock_guard lock(orc_mutex());
+  return work();
+}
+
 /// The session of the process: every object is a library of its own in it.
 class Session {
  public:
@@ -65,12 +79,12 @@ class Session {
     }
     if (lists_code()) objects_.addPlugin(std::make_shared<NamePlugin>());
     if (registers_with_debuggers()) add_debugger_plugin();
+    pthread_atfork([] { orc_mutex().lock(); }, [] { orc_mutex().unlock(); }, [] { orc_mutex().unlock(); });
   }
 
   orc::JITDylib& add_library(const std::string& name) {
     // Names repeat between kernels; libraries must not.
-    const uint64_t number = count_.fetch_add(1, std::memory_order_relaxed);
-    orc::JITDylib& library = session_.createBareJITDylib(name + "." + std::to_string(number));
+    orc::JITDylib& library = session_.createBareJITDylib(name + "." + std::to_string(count_++));
     library.addToLinkOrder(*process_);
     return library;
   }
@@ -100,7 +114,7 @@ class Session {
   orc::ExecutionSession session_;
   orc::ObjectLinkingLayer objects_;
   orc::JITDylib* process_ = nullptr;
-  std::atomic<uint64_t> count_ = 0;
+  uint64_t count_ = 0;
 };
 
 /// Never destroyed: kernels held by other static objects may outlive any order we could choose.
@@ -119,10 +133,17 @@ void check(llvm::Error error, const std::string& what) {
 class OrcObject final : public LinkedObject {
  public:
   explicit OrcObject(orc::JITDylib& library) : library_(&library) {}
-  ~OrcObject() override { llvm::consumeError(the_session().session().removeJITDylib(*library_)); }
+  ~OrcObject() override {
+    orc::ExecutionSession& session = the_session().session();
+    inside_orc([&] {
+      llvm::consumeError(session.removeJITDylib(*library_));
+      library_.reset();
+    });
+  }
 
   void* address_of(const std::string& symbol) override {
-    auto found = the_session().session().lookup({library_.get()}, symbol);
+    orc::ExecutionSession& session = the_session().session();
+    auto found = inside_orc([&] { return session.lookup({library_.get()}, symbol); });
     if (!found) check(found.takeError(), "linking " + symbol);
     return found->getAddress().toPtr<void*>();
   }
@@ -136,18 +157,21 @@ class OrcObject final : public LinkedObject {
 std::unique_ptr<LinkedObject> link_object(std::span<const char> object, const std::string& name,
                                           const Externals& externals) {
   Session& session = the_session();
-  orc::JITDylib& library = session.add_library(name);
+  orc::JITDylib& library = *inside_orc([&] { return &session.add_library(name); });
   auto linked = std::make_unique<OrcObject>(library);
   if (!externals.empty()) {
-    orc::SymbolMap symbols;
-    for (const auto& [symbol, address] : externals)
-      symbols[session.session().intern(symbol)] = {
-          orc::ExecutorAddr::fromPtr(address),
-          llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
-    check(library.define(orc::absoluteSymbols(std::move(symbols))), "binding the C library");
+    check(inside_orc([&] {
+            orc::SymbolMap symbols;
+            for (const auto& [symbol, address] : externals)
+              symbols[session.session().intern(symbol)] = {
+                  orc::ExecutorAddr::fromPtr(address),
+                  llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+            return library.define(orc::absoluteSymbols(std::move(symbols)));
+          }),
+          "binding the C library");
   }
   auto buffer = llvm::MemoryBuffer::getMemBufferCopy({object.data(), object.size()}, name);
-  check(session.objects().add(library, std::move(buffer)), "linking " + name);
+  check(inside_orc([&] { return session.objects().add(library, std::move(buffer)); }), "linking " + name);
   return linked;
 }
 
