@@ -8,6 +8,7 @@
 
 #include "fuzz/moves.h"
 #include "interp/interpreter.h"
+#include "ir/elements.h"
 
 namespace tokamak::testing {
 namespace {
@@ -18,30 +19,6 @@ constexpr size_t kManySamples = 200;
 
 /// How far beyond the samples a value may lie, in units of the distance between the outermost two.
 constexpr double kBeyond = 4;
-
-bool same_bits(const Tensor& a, const Tensor& b, int64_t i) {
-  const size_t size = size_of(a.type().dtype);
-  return std::memcmp(a.data() + static_cast<size_t>(i) * size, b.data() + static_cast<size_t>(i) * size,
-                     size) == 0;
-}
-
-bool is_nan(const Tensor& tensor, int64_t i) {
-  return is_float(tensor.type().dtype) && std::isnan(element_as_double(tensor, i));
-}
-
-bool same(const Tensor& a, const Tensor& b, int64_t i) {
-  return same_bits(a, b, i) || (is_nan(a, i) && is_nan(b, i));
-}
-
-std::string shown(const Tensor& tensor, int64_t i) {
-  const size_t size = size_of(tensor.type().dtype);
-  uint64_t bits = 0;
-  std::memcpy(&bits, tensor.data() + static_cast<size_t>(i) * size, size);
-  char text[80];
-  std::snprintf(text, sizeof text, "%.17g (0x%0*llx)", element_as_double(tensor, i),
-                static_cast<int>(2 * size), static_cast<unsigned long long>(bits));
-  return text;
-}
 
 }  // namespace
 
@@ -77,8 +54,8 @@ bool Oracle::agrees(const Tensor& found, size_t output, int64_t element) const {
   bool open = false;
   for (const std::vector<Tensor>& results : samples_) {
     const Tensor& one = results[output];
-    if (same(found, one, element)) return true;
-    vary = vary || !same(one, samples_[0][output], element);
+    if (is_same(found, one, element)) return true;
+    vary = vary || !is_same(one, samples_[0][output], element);
     const double value = element_as_double(one, element);
     open = open || !std::isfinite(value);
     low = std::min(low, value);
@@ -99,13 +76,13 @@ std::string Oracle::compare(const std::vector<Tensor>& found) {
       return "output " + std::to_string(output) + " is " + to_string(one.type()) + ", not " +
              to_string(expected.type());
     for (int64_t i = 0; i < one.type().elements(); ++i) {
-      if (same(one, expected, i)) continue;
+      if (is_same(one, expected, i)) continue;
       for (const size_t samples : {kFewSamples, kManySamples}) {
         while (samples_.size() < samples && !agrees(one, output, i)) samples_.push_back(sample(true));
       }
       if (agrees(one, output, i)) continue;
       return "output " + std::to_string(output) + ", element " + std::to_string(i) + " of " +
-             to_string(one.type()) + " is " + shown(one, i) + ", not " + shown(expected, i);
+             to_string(one.type()) + " is " + element_text(one, i) + ", not " + element_text(expected, i);
     }
   }
   return {};

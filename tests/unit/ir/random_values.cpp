@@ -2,6 +2,7 @@
 #include <cstring>
 #include <limits>
 
+#include "ir/elements.h"
 #include "ir/random_graph.h"
 
 namespace tokamak::testing {
@@ -43,22 +44,15 @@ Tensor random_element(DType dtype, std::mt19937& random, Numbers numbers) {
 
 /// Bits in the order of the values, so that neighbours differ by one.
 int64_t ordered_bits(const Tensor& tensor, int64_t i) {
-  const size_t size = size_of(tensor.type().dtype);
-  uint64_t bits = 0;
-  std::memcpy(&bits, tensor.data() + static_cast<size_t>(i) * size, size);
-  const uint64_t sign = uint64_t{1} << (size * 8 - 1);
+  const uint64_t bits = bits_of(tensor, i);
+  const uint64_t sign = uint64_t{1} << (size_of(tensor.type().dtype) * 8 - 1);
   return (bits & sign) != 0 ? -static_cast<int64_t>(bits ^ sign) : static_cast<int64_t>(bits);
 }
 
 bool same_element(const Tensor& a, const Tensor& b, int64_t i, int64_t ulps) {
-  const size_t size = size_of(a.type().dtype);
-  const size_t offset = static_cast<size_t>(i) * size;
-  if (std::memcmp(a.data() + offset, b.data() + offset, size) == 0) return true;
-  if (!is_float(a.type().dtype)) return false;
-  const double x = element_as_double(a, i);
-  const double y = element_as_double(b, i);
-  if (std::isnan(x) || std::isnan(y)) return std::isnan(x) && std::isnan(y);
-  return ulps != 0 && std::abs(ordered_bits(a, i) - ordered_bits(b, i)) <= ulps;
+  if (is_same(a, b, i)) return true;
+  if (ulps == 0 || !is_float(a.type().dtype) || is_nan(a, i) || is_nan(b, i)) return false;
+  return std::abs(ordered_bits(a, i) - ordered_bits(b, i)) <= ulps;
 }
 
 }  // namespace

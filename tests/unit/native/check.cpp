@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "interp/interpreter.h"
+#include "ir/elements.h"
 #include "ir/text.h"
 #include "native/reference_sums.h"
 #include "runtime/buffer_pool.h"
@@ -17,24 +18,9 @@ namespace {
 constexpr int64_t kFence = 64;
 constexpr int kFenceByte = 0x5A;
 
-std::string hexadecimal(const Tensor& tensor, int64_t i) {
-  const size_t size = size_of(tensor.type().dtype);
-  uint64_t bits = 0;
-  std::memcpy(&bits, tensor.data() + static_cast<size_t>(i) * size, size);
-  char text[80];
-  std::snprintf(text, sizeof text, "%.17g (0x%0*llx)", element_as_double(tensor, i),
-                static_cast<int>(2 * size), static_cast<unsigned long long>(bits));
-  return text;
-}
-
 bool same_element(const Tensor& a, const Tensor& b, int64_t i, bool any_zero) {
-  const size_t size = size_of(a.type().dtype);
-  const size_t offset = static_cast<size_t>(i) * size;
-  if (std::memcmp(a.data() + offset, b.data() + offset, size) == 0) return true;
-  if (!is_float(a.type().dtype)) return false;
-  const double x = element_as_double(a, i);
-  const double y = element_as_double(b, i);
-  return (std::isnan(x) && std::isnan(y)) || (any_zero && x == 0 && y == 0);
+  const auto is_zero = [i](const Tensor& x) { return element_as_double(x, i) == 0; };
+  return is_same(a, b, i) || (any_zero && is_float(a.type().dtype) && is_zero(a) && is_zero(b));
 }
 
 std::string describe(const Case& c, const std::vector<Arranged>& arguments,
@@ -94,7 +80,7 @@ std::string compare_products(const Case& c, const Tensor& found, const Tensor& e
     if (std::abs(element_as_double(found, i) - want) <= bound || same_element(found, exact, i, true))
       continue;
     return "element " + std::to_string(i) + " of " + to_string(found.type()) + " is " +
-           hexadecimal(found, i) + ", not " + hexadecimal(exact, i);
+           element_text(found, i) + ", not " + element_text(exact, i);
   }
   return {};
 }
@@ -164,7 +150,7 @@ std::string compare(const Tensor& found, const Tensor& expected, Agreement agree
   for (int64_t i = 0; i < found.type().elements(); ++i) {
     if (same_element(found, expected, i, agreement == Agreement::any_zero)) continue;
     return "element " + std::to_string(i) + " of " + to_string(found.type()) + " is " +
-           hexadecimal(found, i) + ", not " + hexadecimal(expected, i);
+           element_text(found, i) + ", not " + element_text(expected, i);
   }
   return {};
 }
