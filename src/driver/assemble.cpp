@@ -210,6 +210,12 @@ class Assembly {
       to.place = {Place::Kind::block, 0};
       return to;
     }
+    if (from.maker != nullptr) {
+      to.place = {Place::Kind::block, 0};
+      to.maker = block_maker(stage_kernel(step, stage), from, plan);
+      to.packed = packed_place(step, stage, is_lhs, plan);
+      return to;
+    }
     const Value array = stage_kernel(step, stage).inputs[from.input];
     to.strides = dense_strides(graph_.type_of(array));
     to.strided_input = strided_input(array).value_or(-1);
@@ -222,8 +228,35 @@ class Assembly {
       return to;
     }
     to.place = read_place(array, plan);
-    if (from.ahead)
-      to.packed = place_of(plan.placements[packed_request_.at({step, 2 * stage + (is_lhs ? 0 : 1)})]);
+    if (from.ahead) to.packed = packed_place(step, stage, is_lhs, plan);
+    return to;
+  }
+
+  Place packed_place(size_t step, size_t stage, bool is_lhs, const Plan& plan) const {
+    return place_of(plan.placements[packed_request_.at({step, 2 * stage + (is_lhs ? 0 : 1)})]);
+  }
+
+  std::shared_ptr<const BlockMaker> block_maker(const FusedKernel& kernel, const CompiledOperand& operand,
+                                                const Plan& plan) {
+    const CompiledMaker& from = *operand.maker;
+    const auto maker = std::ranges::find(kernel.makers, operand.input, &FusedKernel::Maker::made);
+    auto to = std::make_shared<BlockMaker>();
+    to->code = from.code.code;
+    to->kernel = from.code.loops;
+    to->tasks_per_row = from.code.tasks_per_row;
+    to->rows_are_lines = from.rows_are_lines;
+    to->rows = from.rows;
+    to->rows_at_once = from.rows_at_once;
+    to->row_bytes = from.row_bytes;
+    for (Value input : maker->kernel->inputs) {
+      to->buffers.push_back(read_place(input, plan));
+      note_strides(input, to->strided_inputs);
+    }
+    for (Value output : maker->kernel->outputs) {
+      const bool is_operand = output == kernel.inputs[operand.input];
+      to->buffers.push_back(is_operand ? Place{Place::Kind::block, 0} : written_place(output, plan));
+    }
+    to->buffers.resize(to->kernel->buffers.size(), {Place::Kind::arena, 0});
     return to;
   }
 
@@ -241,10 +274,10 @@ class Assembly {
       to.lhs = placed_operand(step, number, true, plan);
       to.rhs = placed_operand(step, number, false, plan);
     }
-    to.code = from.code;
-    to.kernel = from.loops;
-    to.tasks_per_row = from.tasks_per_row;
-    to.columns_per_task = from.columns_per_task;
+    to.code = from.row_code.code;
+    to.kernel = from.row_code.loops;
+    to.tasks_per_row = from.row_code.tasks_per_row;
+    to.columns_per_task = from.row_code.columns_per_task;
     if (from.only_stores) {
       to.stored = *from.only_stores;
       to.result = written_place(kernel.outputs[0], plan);
@@ -260,7 +293,7 @@ class Assembly {
           !is_last && output == stage_kernel(step, number + 1).inputs[stage_kernel(step, number + 1).fed];
       to.buffers.push_back(is_fed ? Place{Place::Kind::block, 0} : written_place(output, plan));
     }
-    to.buffers.resize(from.loops->buffers.size(), {Place::Kind::arena, 0});
+    to.buffers.resize(from.row_code.loops->buffers.size(), {Place::Kind::arena, 0});
     if (!is_last) {
       to.result_dtype = from.result.dtype;
       to.over_sums = from.over_sums;

@@ -77,11 +77,11 @@ Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const
   // code. Meanwhile the memory of large results is made ready.
   std::vector<KernelRequest> requests;
   for (const FusedKernel& kernel : fusion.kernels) {
-    std::vector<std::vector<Layout>> by_stage;
-    for (const FusedKernel* stage : stages_of(kernel))
-      by_stage.push_back(input_layouts(optimized, *stage, layouts));
+    std::vector<std::vector<Layout>> by_part;
+    for (const FusedKernel* part : parts_of(kernel))
+      by_part.push_back(input_layouts(optimized, *part, layouts));
     requests.push_back(
-        {&kernel, std::move(by_stage), options.donated.empty() && !writes_input(optimized, options, kernel)});
+        {&kernel, std::move(by_part), options.donated.empty() && !writes_input(optimized, options, kernel)});
   }
   const auto kernels = [&] {
     const PagePreparation while_compiling(new_results(optimized, options));
@@ -93,9 +93,8 @@ Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const
   const Assembled assembled = assemble(optimized, layouts, options, fusion.kernels, kernels);
   clock.finish("plan");
 
-  Compiled compiled{assembled.program,
-                    explain({graph, optimized, journal.passes(), layouts, options, fusion, kernels, assembled,
-                             cpu, clock.times()})};
+  Compiled compiled{assembled.program, explain({graph, optimized, journal.passes(), layouts, options, fusion,
+                                                kernels, assembled, cpu, clock.times()})};
   if (dump != nullptr) dump->finish(*compiled.explanation);
   return compiled;
 }

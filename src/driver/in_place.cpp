@@ -44,8 +44,8 @@ bool reads_before_it_writes(const LoopKernel& kernel, const std::vector<Stmt>& b
 }
 
 bool may_fail(const FusedKernel& kernel) {
-  return std::ranges::any_of(stages_of(kernel), [](const FusedKernel* stage) {
-    return std::ranges::any_of(stage->body.nodes(), rules::may_fail);
+  return std::ranges::any_of(parts_of(kernel), [](const FusedKernel* part) {
+    return std::ranges::any_of(part->body.nodes(), rules::may_fail);
   });
 }
 

@@ -60,10 +60,11 @@ std::string key_of(const KernelRequest& request, bool fast_math, const Cpu& cpu)
     for (bool swept : kernel.domain.swept) key += swept ? "-" : "|";
     for (bool permuted : kernel.permuted) key += permuted ? "p" : ".";
     for (bool constant : kernel.constant) key += constant && kernel.product ? "c" : ".";
+    for (const FusedKernel::Maker& maker : kernel.makers) key += "m" + std::to_string(maker.made) + ",";
     key += print(kernel.body);
   };
-  const std::vector<const FusedKernel*> stages = stages_of(*request.kernel);
-  for (size_t i = 0; i < stages.size(); ++i) add(*stages[i], request.layouts[i]);
+  const std::vector<const FusedKernel*> parts = parts_of(*request.kernel);
+  for (size_t i = 0; i < parts.size(); ++i) add(*parts[i], request.layouts[i]);
   return key;
 }
 
@@ -86,7 +87,7 @@ std::shared_ptr<const CompiledKernel> compile_with_product(const KernelRequest& 
   auto product = std::make_shared<CompiledProduct>(
       compile_product(*request.kernel, request.layouts, fast_math, request.own_outputs, cpu));
   auto compiled = std::make_shared<CompiledKernel>();
-  const CompiledStage& last = product->stages.back();
+  const RowCode& last = product->stages.back().row_code;
   compiled->code = last.code;
   compiled->loops = last.loops;
   if (compiled->loops == nullptr) compiled->loops = no_loops(*request.kernel);
@@ -114,11 +115,9 @@ std::shared_ptr<const CompiledKernel> compile_one(const KernelRequest& request, 
 
 bool CompiledKernel::is_from_disk() const {
   if (product == nullptr) return code != nullptr && code->from_disk();
-  const auto has_code = [](const CompiledStage& stage) { return stage.code != nullptr; };
-  const auto is_other = [](const CompiledStage& stage) {
-    return stage.code != nullptr && !stage.code->from_disk();
-  };
-  return std::ranges::any_of(product->stages, has_code) && std::ranges::none_of(product->stages, is_other);
+  const std::vector<RowCode> codes = codes_of(*product);
+  return !codes.empty() &&
+         std::ranges::all_of(codes, [](const RowCode& one) { return one.code->from_disk(); });
 }
 
 std::vector<std::shared_ptr<const CompiledKernel>> compile_kernels(const std::vector<KernelRequest>& requests,

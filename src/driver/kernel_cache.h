@@ -31,7 +31,7 @@ struct CompiledKernel {
 /// One kernel to compile.
 struct KernelRequest {
   const FusedKernel* kernel;
-  std::vector<std::vector<Layout>> layouts;  ///< of the inputs of each stage
+  std::vector<std::vector<Layout>> layouts;  ///< of the inputs of each part
   bool own_outputs;                          ///< no output takes over the memory of an argument
 };
 

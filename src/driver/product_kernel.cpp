@@ -83,13 +83,13 @@ class Compilation {
     result_.batch = shape_.batch;
     result_.rows = shape_.rows;
     const std::vector<const FusedKernel*> stages = stages_of(kernel_);
-    CompiledStage stage = product_stage(kernel_, layouts_.back());
+    CompiledStage stage = product_stage(kernel_);
     for (size_t i = 0; i + 1 < stages.size(); ++i)
-      add_feeder(*stages[i], layouts_[i], *stages[i + 1], i + 2 == stages.size() ? &stage : nullptr);
+      add_feeder(*stages[i], *stages[i + 1], i + 2 == stages.size() ? &stage : nullptr);
     choose_blocks(stage);
     const Epilogue epilogue = epilogue_of(kernel_);
     stage.only_stores = epilogue.only_stores;
-    if (!stage.only_stores) add_code(stage, epilogue, layouts_.back(), true);
+    if (!stage.only_stores) add_code(stage, epilogue, layouts_of(kernel_), true);
     align_columns(stage);
     result_.stages.push_back(std::move(stage));
     for (CompiledStage& one : result_.stages)
@@ -101,13 +101,18 @@ class Compilation {
   }
 
  private:
+  const std::vector<Layout>& layouts_of(const FusedKernel& part) const {
+    const std::vector<const FusedKernel*> parts = parts_of(kernel_);
+    return layouts_.at(static_cast<size_t>(std::find(parts.begin(), parts.end(), &part) - parts.begin()));
+  }
+
   /// `next` is what it makes rows for, which is `last` if that is not null.
-  void add_feeder(const FusedKernel& feeder, const std::vector<Layout>& layouts, const FusedKernel& next,
-                  const CompiledStage* last) {
+  void add_feeder(const FusedKernel& feeder, const FusedKernel& next, const CompiledStage* last) {
+    const std::vector<Layout>& layouts = layouts_of(feeder);
     const TensorType& type = next.body.type_of(next.body.parameters()[next.fed]);
     CompiledStage stage;
     if (feeder.product) {
-      stage = product_stage(feeder, layouts);
+      stage = product_stage(feeder);
       if (last != nullptr) find_mask(stage, *last);
       add_code(stage, epilogue_of(feeder), layouts, false);
       const auto fed = std::find(feeder.outputs.begin(), feeder.outputs.end(), next.inputs[next.fed]);
@@ -115,7 +120,8 @@ class Compilation {
           static_cast<BufferId>(1 + stage.inputs.size() + static_cast<size_t>(fed - feeder.outputs.begin()));
       bool stored = false;
       stage.over_sums = size_of(type.dtype) == size_of(stage.sums) &&
-                        loads_before_it_stores(stage.loops->nests[0].root.body, output, stored) && stored;
+                        loads_before_it_stores(stage.row_code.loops->nests[0].root.body, output, stored) &&
+                        stored;
     } else {
       stage.columns = type.elements() / (shape_.batch * shape_.rows);
       stage.inputs.resize(feeder.inputs.size());
@@ -137,7 +143,7 @@ class Compilation {
     stage.masked = !stage.bounded || !(stage.lhs.is_fed || stage.lhs.is_constant);
   }
 
-  CompiledStage product_stage(const FusedKernel& kernel, const std::vector<Layout>& layouts) const {
+  CompiledStage product_stage(const FusedKernel& kernel) {
     const ProductShape shape = product_shape(kernel.body, *kernel.product);
     CompiledStage stage;
     stage.columns = shape.columns;
@@ -146,26 +152,48 @@ class Compilation {
     stage.lhs = operand(kernel, 0, shape.rows, shape.batch);
     stage.lhs.is_fed = kernel.feeder != nullptr;
     stage.rhs = operand(kernel, 1, shape.columns, shape.batch);
-    choose_method(stage, shape);
-    stage.lhs.in_rows = !stage.lhs.is_fed && !stage.lhs.is_constant && stage.method->takes_rows() &&
+    choose_method(stage, shape, kernel.makers);
+    for (const FusedKernel::Maker& maker : kernel.makers) add_maker(stage, maker);
+    stage.lhs.in_rows = !stage.lhs.is_fed && !stage.lhs.is_constant && stage.lhs.maker == nullptr &&
+                        stage.method->takes_rows() &&
                         lies_in_rows(stage.lhs, stage.sums, kernel.body.type_of(stage.lhs.read.array),
-                                     layouts[stage.lhs.input]);
+                                     layouts_of(kernel)[stage.lhs.input]);
     return stage;
   }
 
-  void choose_method(CompiledStage& stage, const ProductShape& shape) const {
+  void add_maker(CompiledStage& stage, const FusedKernel::Maker& maker) {
+    const bool is_lhs = maker.made == stage.lhs.input;
+    CompiledOperand& operand = is_lhs ? stage.lhs : stage.rhs;
+    const int64_t columns = maker.rows_are_lines ? stage.depth : operand.lines;
+    auto made = std::make_shared<CompiledMaker>();
+    made->rows = maker.rows_are_lines ? operand.lines : stage.depth;
+    BlockKernel block =
+        schedule_block_kernel(*maker.kernel, layouts_of(*maker.kernel), cpu_, INT64_MAX, true);
+    result_.decisions += block.scheduled.decisions;
+    made->code = compile_rows(std::move(block), operand.copies * made->rows, columns, fast_math_, cpu_);
+    made->rows_are_lines = maker.rows_are_lines;
+    made->row_bytes = columns * static_cast<int64_t>(size_of(operand.dtype));
+    const int64_t panel = is_lhs ? stage.method->a_panel() : stage.method->b_panel();
+    made->rows_at_once =
+        round_down(cpu_.l2_bytes / 4 / made->row_bytes, maker.rows_are_lines ? panel : int64_t{1});
+    operand.maker = std::move(made);
+  }
+
+  void choose_method(CompiledStage& stage, const ProductShape& shape,
+                     const std::vector<FusedKernel::Maker>& makers) const {
     const ProductType type = product_type(stage.sums);
     const bool is_read_as_it_is = stage.rhs.dtype == stage.sums && !stage.rhs.is_constant;
+    const bool makes_lines = std::ranges::all_of(makers, &FusedKernel::Maker::rows_are_lines);
     const std::optional<WindowedPicture> picture = windowed_picture(stage.rhs.read);
-    if (picture && is_read_as_it_is && !stage.lhs.is_fed && is_enabled(Part::winograd))
+    if (picture && is_read_as_it_is && !stage.lhs.is_fed && makes_lines && is_enabled(Part::winograd))
       stage.method = choose_window_method(type, shape.rows, *picture, shape.batch,
                                           stage.lhs.is_constant ? 0 : stage.lhs.copies, cpu_);
     stage.rhs.windows = stage.method != nullptr;
     if (stage.rhs.windows) return;
     // A row times constants reads them once, and fastest from panels: several at a time, each from end to
     // end.
-    const bool packs_constants = stage.rhs.is_constant && stage.rhs.dtype == stage.sums;
-    stage.method = choose_product_method(type, shape.rows, shape.columns, shape.depth, packs_constants, cpu_);
+    const bool packs = (stage.rhs.is_constant && stage.rhs.dtype == stage.sums) || !makers.empty();
+    stage.method = choose_product_method(type, shape.rows, shape.columns, shape.depth, packs, cpu_);
     stage.rhs.windows = are_windows(stage.rhs.read, stage.method->window_unit());
   }
 
@@ -333,7 +361,7 @@ class Compilation {
 
   /// Whether nobody else needs the same lines of the operand.
   bool is_packed_with_blocks(const CompiledOperand& operand, bool used_once) const {
-    return used_once && operand.copies == shape_.batch && !operand.is_constant;
+    return operand.maker == nullptr && used_once && operand.copies == shape_.batch && !operand.is_constant;
   }
 
   void decide_packing(CompiledStage& stage, int64_t block_columns) const {
@@ -356,7 +384,8 @@ class Compilation {
     const int64_t step_bytes = (shape_.batch * (stage.lhs.lines + stage.rhs.lines)) *
                                static_cast<int64_t>(size_of(stage.sums));  // of k
     auto can_be_cut = [](const CompiledOperand& operand) {
-      return operand.ahead && !operand.is_constant && operand.read.contracted.size() == 1;
+      return operand.ahead && !operand.is_constant && operand.maker == nullptr &&
+             operand.read.contracted.size() == 1;
     };
     if (result_.stages.size() != 1 || !can_be_cut(stage.lhs) || !can_be_cut(stage.rhs) || stage.rhs.windows ||
         step_bytes * stage.depth <= cpu_.l3_bytes || step_bytes * kPart > cpu_.l3_bytes / 2)
@@ -370,8 +399,8 @@ class Compilation {
 
   /// A block of columns is a number of whole tasks of the code, and of whole panels.
   void align_columns(const CompiledStage& stage) {
-    if (result_.block_columns >= shape_.columns || stage.code == nullptr) return;
-    const int64_t unit = std::lcm(stage.columns_per_task, stage.method->b_panel());
+    if (result_.block_columns >= shape_.columns || stage.row_code.code == nullptr) return;
+    const int64_t unit = std::lcm(stage.row_code.columns_per_task, stage.method->b_panel());
     result_.block_columns = std::min(round_up(result_.block_columns, unit), shape_.columns);
   }
 
@@ -386,19 +415,9 @@ class Compilation {
   }
 
   void finish_code(CompiledStage& stage, BlockKernel block) {
-    LoopKernel& loops = block.scheduled.loops;
-    loops.relaxed_math = fast_math_;
-    if (verification_enabled()) verify(loops);
-    if (loops.nests.size() != 1) throw InternalError("products: " + loops.name + " has more than one nest");
-    const int64_t rows = shape_.batch * shape_.rows;
-    stage.tasks_per_row = rows == 0 ? 1 : loops.nests[0].root.extent / rows;
-    stage.columns_per_task = block.columns_per_task;
-    const int64_t expected = (stage.columns + block.columns_per_task - 1) / block.columns_per_task;
-    if (stage.tasks_per_row != expected || stage.tasks_per_row * rows != loops.nests[0].root.extent)
-      throw InternalError("products: the tasks of " + loops.name + " are not its rows\n" + print(loops));
-    stage.code = compile(loops, cpu_);
-    stage.loops = std::make_shared<const LoopKernel>(std::move(loops));
     result_.decisions += block.scheduled.decisions;
+    stage.row_code =
+        compile_rows(std::move(block), shape_.batch * shape_.rows, stage.columns, fast_math_, cpu_);
   }
 
   void describe(const CompiledStage& stage) {
@@ -410,6 +429,9 @@ class Compilation {
       text += ": " + std::string(stage.method->name()) + "; first operand " +
               std::string(reading_of(stage, stage.lhs)) + ", second " +
               std::string(reading_of(stage, stage.rhs)) + "\n";
+      for (const CompiledOperand* operand : {&stage.lhs, &stage.rhs}) {
+        if (operand->maker != nullptr) text += print(*operand->maker->code.loops);
+      }
       if (stage.masked) text += "columns that a mask hides from all rows of a block are skipped\n";
     }
     if (&stage == &result_.stages.back()) {
@@ -419,7 +441,7 @@ class Compilation {
       if (result_.part_depth != 0) text += "k in parts of " + std::to_string(result_.part_depth) + "\n";
       if (result_.mirrored_rows != 0) text += "one half computed, the other mirrored\n";
     }
-    if (stage.loops != nullptr) text += print(*stage.loops);
+    if (stage.row_code.loops != nullptr) text += print(*stage.row_code.loops);
   }
 
   void estimate() {
@@ -429,10 +451,10 @@ class Compilation {
       const auto columns = static_cast<double>(is_last ? result_.block_columns : stage.columns);
       const auto rows = static_cast<double>(std::min(result_.block_rows, shape_.rows));
       result_.block_cost += 2 * rows * columns * static_cast<double>(stage.depth) / kFlopsPerNanosecond;
-      if (stage.loops != nullptr) {
+      if (stage.row_code.loops != nullptr) {
         const double share = columns / static_cast<double>(std::max<int64_t>(stage.columns, 1));
-        result_.block_cost +=
-            rows * share * static_cast<double>(stage.tasks_per_row) * stage.loops->nests[0].task_cost;
+        result_.block_cost += rows * share * static_cast<double>(stage.row_code.tasks_per_row) *
+                              stage.row_code.loops->nests[0].task_cost;
       }
     }
   }
@@ -450,6 +472,7 @@ class Compilation {
 
 std::string_view reading_of(const CompiledStage& stage, const CompiledOperand& operand) {
   if (operand.is_fed) return "the rows made before";
+  if (operand.maker != nullptr) return "made while it is packed";
   if (operand.in_rows) return "read in its rows";
   if (stage.method->reads_in_place()) return "read in place";
   if (operand.is_constant) return "packed when compiled";
@@ -462,6 +485,17 @@ std::string_view reading_of(const CompiledStage& stage, const CompiledOperand& o
 bool is_packed(const CompiledStage& stage, const CompiledOperand& operand) {
   return !operand.is_fed && !operand.in_rows && !stage.method->reads_in_place() && !operand.is_constant &&
          (operand.ahead || !operand.windows);
+}
+
+std::vector<RowCode> codes_of(const CompiledProduct& product) {
+  std::vector<RowCode> codes;
+  for (const CompiledStage& stage : product.stages) {
+    for (const CompiledOperand* operand : {&stage.lhs, &stage.rhs}) {
+      if (operand->maker != nullptr) codes.push_back(operand->maker->code);
+    }
+    if (stage.row_code.code != nullptr) codes.push_back(stage.row_code);
+  }
+  return codes;
 }
 
 CompiledProduct compile_product(const FusedKernel& kernel, const std::vector<std::vector<Layout>>& layouts,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "codegen/codegen.h"
+#include "driver/row_code.h"
 #include "fusion/product.h"
 #include "ir/layout.h"
 #include "library/product.h"
@@ -16,13 +17,23 @@
 
 namespace tokamak {
 
+/// What makes an operand while it is packed.
+struct CompiledMaker {
+  RowCode code;
+  bool rows_are_lines;   ///< see FusedKernel::Maker
+  int64_t rows;          ///< of a copy of the operand
+  int64_t rows_at_once;  ///< that are made, then packed
+  int64_t row_bytes;
+};
+
 /// How an operand is read, and from which input of its kernel.
 struct CompiledOperand {
   OperandRead read;
   DType dtype;
   size_t input;
   int64_t lines;
-  bool is_fed = false;  ///< it is the block of rows that the stage before makes
+  bool is_fed = false;                         ///< it is the block of rows that the stage before makes
+  std::shared_ptr<const CompiledMaker> maker;  ///< null unless it is made while it is packed
   bool is_constant = false;
   bool in_rows = false;  ///< multiplied where it lies
   bool windows = false;  ///< that slide over an array, and are read where they overlap
@@ -38,13 +49,10 @@ struct CompiledStage {
   int64_t depth = 0;
   DType sums = DType::f32;
 
-  std::optional<StoredSums> only_stores;     ///< the sums are the result
-  std::shared_ptr<const NativeKernel> code;  ///< null then
-  std::shared_ptr<const LoopKernel> loops;
+  std::optional<StoredSums> only_stores;  ///< the sums are the result, and there is no code
+  RowCode row_code;
   std::vector<size_t> inputs;  ///< which inputs of the kernel the code reads, after the product
-  int64_t tasks_per_row = 1;
-  int64_t columns_per_task = 1;  ///< the last task of a row may have fewer
-  TensorType result;             ///< of a feeder
+  TensorType result;           ///< of a feeder
   /// A mask may hide columns at either end of all rows of a block: the code sweeps the part it is told to.
   bool masked = false;
   bool over_sums = false;  ///< the rows it makes may lie where the sums do
@@ -69,7 +77,10 @@ std::string_view reading_of(const CompiledStage& stage, const CompiledOperand& o
 /// Whether that copies the operand in every run.
 bool is_packed(const CompiledStage& stage, const CompiledOperand& operand);
 
-/// `layouts` are those of the inputs of each stage.
+/// All code of a kernel, in the order of its parts.
+std::vector<RowCode> codes_of(const CompiledProduct& product);
+
+/// `layouts` are those of the inputs of each part.
 CompiledProduct compile_product(const FusedKernel& kernel, const std::vector<std::vector<Layout>>& layouts,
                                 bool fast_math, bool own_outputs, const Cpu& cpu);
 

@@ -27,10 +27,10 @@ const ReportedCode& reported_code(const KernelReport& report) {
 
 ReportedCode code_of(const CompiledKernel& compiled, const Cpu& cpu) {
   ReportedCode code{{}, cpu};
-  if (compiled.product == nullptr) code.stages.push_back(compiled.loops);
-  for (size_t i = 0; compiled.product != nullptr && i < compiled.product->stages.size(); ++i) {
-    const std::shared_ptr<const LoopKernel>& loops = compiled.product->stages[i].loops;
-    if (loops != nullptr) code.stages.push_back(loops);
+  if (compiled.product == nullptr) {
+    code.stages.push_back(compiled.loops);
+  } else {
+    for (const RowCode& one : codes_of(*compiled.product)) code.stages.push_back(one.loops);
   }
   return code;
 }
@@ -46,10 +46,10 @@ std::string text_of_stages(const KernelReport& report,
 /// The dtype that most elements are computed in.
 DType main_dtype(const FusedKernel& kernel) {
   std::map<DType, double> elements;
-  for (const FusedKernel* stage : stages_of(kernel)) {
-    for (const Node& node : stage->body.nodes()) {
+  for (const FusedKernel* part : parts_of(kernel)) {
+    for (const Node& node : part->body.nodes()) {
       if (family_of(node.op) == OpFamily::Source || is_view(node.op)) continue;
-      elements[stage->body.type_of(node.inputs.back()).dtype] += count_flops(stage->body, node);
+      elements[part->body.type_of(node.inputs.back()).dtype] += count_flops(part->body, node);
     }
   }
   const auto most = std::max_element(elements.begin(), elements.end(),
@@ -57,12 +57,12 @@ DType main_dtype(const FusedKernel& kernel) {
   return most == elements.end() ? DType::f32 : most->first;
 }
 
-/// The lines that the operations of all stages were written on. Parameters have none: theirs is that of the
+/// The lines that the operations of all parts were written on. Parameters have none: theirs is that of the
 /// call.
 std::vector<SourceLocation> lines_of(const FusedKernel& kernel) {
   std::vector<SourceLocation> lines;
-  for (const FusedKernel* stage : stages_of(kernel)) {
-    for (const Node& node : stage->body.nodes()) {
+  for (const FusedKernel* part : parts_of(kernel)) {
+    for (const Node& node : part->body.nodes()) {
       if (node.op != Op::parameter && node.where.known() &&
           std::find(lines.begin(), lines.end(), node.where) == lines.end())
         lines.push_back(node.where);
@@ -77,11 +77,10 @@ std::vector<int> positions_of(const std::vector<Value>& values) {
   return positions;
 }
 
-/// What all stages compute, each once, in the order of the graph.
+/// What all parts compute, each once, in the order of the graph.
 std::vector<Value> members_of(const FusedKernel& kernel) {
   std::set<Value> members;
-  for (const FusedKernel* stage : stages_of(kernel))
-    members.insert(stage->members.begin(), stage->members.end());
+  for (const FusedKernel* part : parts_of(kernel)) members.insert(part->members.begin(), part->members.end());
   return {members.begin(), members.end()};
 }
 
@@ -189,8 +188,8 @@ std::shared_ptr<Explanation> explain(const Journey& journey) {
     KernelReport report;
     report.name = fused.name;
     report.ops = op_names(fused);
-    for (const FusedKernel* stage : stages_of(fused))
-      report.graph += (report.graph.empty() ? "" : "\n") + print(stage->body, kForPeople);
+    for (const FusedKernel* part : parts_of(fused))
+      report.graph += (report.graph.empty() ? "" : "\n") + print(part->body, kForPeople);
     report.loops = compiled.product != nullptr ? compiled.product->description
                    : compiled.sort != nullptr  ? compiled.sort->description
                                                : print(*compiled.loops);

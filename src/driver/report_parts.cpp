@@ -70,10 +70,10 @@ class LayoutReports {
 
   void add_results(int number, const FusedKernel& kernel) {
     const bool copies = op_names(kernel).empty();
-    for (const FusedKernel* stage : stages_of(kernel)) {
-      for (size_t i = 0; i < stage->outputs.size(); ++i) {
-        const Value output = stage->outputs[i];
-        if (stage->permuted[i])
+    for (const FusedKernel* part : parts_of(kernel)) {
+      for (size_t i = 0; i < part->outputs.size(); ++i) {
+        const Value output = part->outputs[i];
+        if (part->permuted[i])
           add(output, number, "transposed as it is stored");
         else if (copies)
           add(output, number, "copied", graph_.type_of(output).bytes());
@@ -133,8 +133,8 @@ std::vector<OperationReport> fused_operations(const Graph& optimized,
                                               const std::vector<FusedKernel>& kernels) {
   std::vector<OperationReport> operations = operations_of(optimized);
   for (size_t i = 0; i < kernels.size(); ++i) {
-    for (const FusedKernel* stage : stages_of(kernels[i])) {
-      for (Value member : stage->members) {
+    for (const FusedKernel* part : parts_of(kernels[i])) {
+      for (Value member : part->members) {
         std::vector<int>& computing = operations[index_of(member)].kernels;
         if (computing.empty() || computing.back() != static_cast<int>(i))
           computing.push_back(static_cast<int>(i));

@@ -1,6 +1,7 @@
-// Which kernels run together on each block of rows.
+// Which kernels run together with a product: on each block of its rows, or where its operands are packed.
 
 #include <algorithm>
+#include <initializer_list>
 #include <unordered_map>
 
 #include "fusion/fuse.h"
@@ -12,6 +13,9 @@ namespace {
 
 /// Below this many rows the columns are what threads share, and each would need all rows of the operand.
 constexpr int64_t kRowsWorthChaining = 64;
+
+/// Below this many lines of the other operand an operand is not packed ahead but on the way, from memory.
+constexpr int64_t kLinesWorthPacking = 128;
 
 class Chaining {
  public:
@@ -25,54 +29,129 @@ class Chaining {
     }
     for (Value output : graph_.outputs())
       readers_[static_cast<uint32_t>(stored_value(graph_, output))].push_back(SIZE_MAX);
-    std::vector<bool> gone(kernels_.size(), false);
+    gone_.resize(kernels_.size(), false);
     for (size_t i = 0; i < kernels_.size(); ++i) {
-      const std::optional<size_t> feeder = feeder_of(kernels_[i], i);
-      if (!feeder || gone[*feeder]) continue;
-      FusedKernel& kernel = kernels_[i];
-      auto before = std::make_shared<FusedKernel>(kernels_[*feeder]);
-      before->columns = columns_;
-      kernel.feeder = std::move(before);
-      kernel.fed = fed_;
-      kernel.name = joined_names(op_names(kernel));
-      kernel.body.rename(kernel.name);
-      gone[*feeder] = true;
+      if (!kernels_[i].product) continue;
+      const bool joined = take_feeder(i);
+      const bool made_first = take_maker(i, 0);
+      const bool made_second = take_maker(i, 1);
+      if (!joined && !made_first && !made_second) continue;
+      kernels_[i].name = joined_names(op_names(kernels_[i]));
+      kernels_[i].body.rename(kernels_[i].name);
     }
     size_t i = 0;
-    std::erase_if(kernels_, [&](const FusedKernel&) { return gone[i++]; });
+    std::erase_if(kernels_, [&](const FusedKernel&) { return gone_[i++]; });
   }
 
  private:
-  /// The kernel that may run with this one; sets columns_.
-  std::optional<size_t> feeder_of(const FusedKernel& kernel, size_t number) {
-    if (!kernel.product) return std::nullopt;
-    const OperandRead lhs = read_of_operand(kernel.body, *kernel.product, 0);
+  /// An operand that another kernel writes, for this product and nobody else.
+  struct WrittenOperand {
+    OperandRead read;
+    size_t input;  ///< of the kernel
+    size_t writer;
+  };
+
+  std::optional<WrittenOperand> written_operand(const FusedKernel& kernel, size_t operand) const {
+    OperandRead read = read_of_operand(kernel.body, *kernel.product, operand);
     const auto& parameters = kernel.body.parameters();
-    const auto position =
-        static_cast<size_t>(std::find(parameters.begin(), parameters.end(), lhs.array) - parameters.begin());
-    if (position == parameters.size()) return std::nullopt;
-    const auto fed = static_cast<uint32_t>(kernel.inputs[position]);
-    const auto writer = writer_.find(fed);
-    if (writer == writer_.end() || readers_[fed].size() != 1 || reads_elsewhere(kernel, lhs.array))
+    const auto input =
+        static_cast<size_t>(std::find(parameters.begin(), parameters.end(), read.array) - parameters.begin());
+    if (input == parameters.size()) return std::nullopt;
+    const auto value = static_cast<uint32_t>(kernel.inputs[input]);
+    const auto writer = writer_.find(value);
+    if (writer == writer_.end() || gone_[writer->second] || readers_.at(value).size() != 1)
       return std::nullopt;
-    const FusedKernel& feeder = kernels_[writer->second];
-    const Shape& shape = kernel.body.type_of(lhs.array).shape;
-    if (!is_plain(lhs, shape) || !others_may_wait(feeder, kernel, static_cast<Value>(fed), number))
-      return std::nullopt;
-    fed_ = position;
-    columns_ = 0;
-    int64_t rows = 1;
-    for (const OperandRead::Axis& axis : lhs.contracted) columns_ += axis.extent != 1 ? 1 : 0;
-    for (const auto* axes : {&lhs.batch, &lhs.lines}) {
-      for (const OperandRead::Axis& axis : *axes) rows *= axis.extent;
-    }
+    const bool is_other_operand =
+        read_of_operand(kernel.body, *kernel.product, 1 - operand).array == read.array;
+    if (is_other_operand || needed_after_product(kernel)[index_of(read.array)]) return std::nullopt;
+    return WrittenOperand{std::move(read), input, writer->second};
+  }
+
+  /// Lets the kernel that makes the rows of the first operand run with this one on each block of them.
+  bool take_feeder(size_t number) {
+    FusedKernel& kernel = kernels_[number];
+    const std::optional<WrittenOperand> lhs = written_operand(kernel, 0);
+    if (!lhs || !lhs->read.passed.empty()) return false;
+    const FusedKernel& feeder = kernels_[lhs->writer];
+    const Shape& shape = kernel.body.type_of(lhs->read.array).shape;
+    if (!is_in_order(lhs->read, shape, {&lhs->read.batch, &lhs->read.lines, &lhs->read.contracted}) ||
+        !others_may_wait(feeder, kernel, kernel.inputs[lhs->input], number))
+      return false;
+    const size_t columns = axes_that_move(lhs->read.contracted);
     if (feeder.product) {
-      if (is_mirrored(feeder.body, *feeder.product)) return std::nullopt;
+      if (is_mirrored(feeder.body, *feeder.product)) return false;
       const ProductShape of_feeder = product_shape(feeder.body, *feeder.product);
       const ProductShape own = product_shape(kernel.body, *kernel.product);
-      if (of_feeder.batch != own.batch || of_feeder.rows != own.rows) return std::nullopt;
+      if (of_feeder.batch != own.batch || of_feeder.rows != own.rows) return false;
+      // Rows of a product that are only mapped to others are as well kept in memory: the next product then
+      // reads its own weights once, not once a block.
+      if (feeder.columns != columns || !feeder.domain.has_sweep) return false;
+    } else if (extent_of(lhs->read.batch) * extent_of(lhs->read.lines) < kRowsWorthChaining &&
+               !kernel.domain.has_sweep) {
+      return false;
     }
-    return fits(feeder, shape, rows, kernel.domain.has_sweep) ? std::optional(writer->second) : std::nullopt;
+    if (!fits(feeder, shape, columns)) return false;
+    kernel.feeder = taken(lhs->writer, columns);
+    kernel.fed = lhs->input;
+    return true;
+  }
+
+  /// Lets the kernel that makes an operand run where that is packed. Its rows are lines of the operand, or
+  /// all lines at a step of k.
+  bool take_maker(size_t number, size_t operand) {
+    FusedKernel& kernel = kernels_[number];
+    if (operand == 0 && kernel.feeder != nullptr) return false;
+    const ProductShape product = product_shape(kernel.body, *kernel.product);
+    if ((operand == 0 ? product.columns : product.rows) < kLinesWorthPacking) return false;
+    const std::optional<WrittenOperand> made = written_operand(kernel, operand);
+    if (!made || kernels_[made->writer].product) return false;
+    const OperandRead& read = made->read;
+    const TensorType& type = kernel.body.type_of(read.array);
+    const Shape& shape = type.shape;
+    if (type.elements() == 0) return false;
+    const std::vector<OperandRead::Axis> one_for_all;
+    const auto* batch = axes_that_vary(read.batch) == 0 ? &one_for_all : &read.batch;
+    const bool rows_are_lines = is_in_order(read, shape, {batch, &read.lines, &read.contracted});
+    if (!rows_are_lines && !is_in_order(read, shape, {batch, &read.contracted, &read.lines})) return false;
+    const size_t columns = axes_that_move(rows_are_lines ? read.contracted : read.lines);
+    if (!others_come_later(kernels_[made->writer], kernel.inputs[made->input], number) ||
+        !fits(kernels_[made->writer], shape, columns))
+      return false;
+    kernel.makers.push_back({taken(made->writer, columns), made->input, rows_are_lines});
+    return true;
+  }
+
+  std::shared_ptr<const FusedKernel> taken(size_t number, size_t columns) {
+    auto kernel = std::make_shared<FusedKernel>(kernels_[number]);
+    kernel->columns = columns;
+    gone_[number] = true;
+    return kernel;
+  }
+
+  static size_t axes_that_move(const std::vector<OperandRead::Axis>& axes) {
+    return static_cast<size_t>(
+        std::ranges::count_if(axes, [](const OperandRead::Axis& axis) { return axis.extent != 1; }));
+  }
+
+  static size_t axes_that_vary(const std::vector<OperandRead::Axis>& axes) {
+    return static_cast<size_t>(std::ranges::count_if(axes, [](const OperandRead::Axis& axis) {
+      return axis.extent != 1 && std::ranges::any_of(axis.coefficients, [](int64_t c) { return c != 0; });
+    }));
+  }
+
+  static int64_t extent_of(const std::vector<OperandRead::Axis>& axes) {
+    int64_t extent = 1;
+    for (const OperandRead::Axis& axis : axes) extent *= axis.extent;
+    return extent;
+  }
+
+  /// Whether the other outputs are only read after kernel `number`.
+  bool others_come_later(const FusedKernel& maker, Value made, size_t number) const {
+    return std::ranges::all_of(maker.outputs, [&](Value output) {
+      const auto readers = readers_.find(static_cast<uint32_t>(output));
+      return output == made || readers == readers_.end() ||
+             std::ranges::all_of(readers->second, [&](size_t reader) { return reader > number; });
+    });
   }
 
   /// Whether the other outputs of the feeder are only read after this kernel, or by it for the rows at hand.
@@ -127,20 +206,17 @@ class Chaining {
     return true;
   }
 
-  bool fits(const FusedKernel& feeder, const Shape& shape, int64_t rows, bool needs_whole_rows) const {
+  /// Whether a kernel can make its rows, of that many axes, some at a time.
+  bool fits(const FusedKernel& feeder, const Shape& shape, size_t columns) const {
     if (feeder.sort || !is_full(feeder.domain, shape)) return false;
-    if (!feeder.domain.sweeps_within_last(columns_)) return false;
+    if (!feeder.domain.sweeps_within_last(columns)) return false;
     for (const Node& node : feeder.body.nodes()) {
       const bool may_fail =
           node.op == Op::gather || node.op == Op::dynamic_slice || node.op == Op::dynamic_update_slice;
       if (node.op == Op::scatter || may_fail || scans(node)) return false;
     }
-    // Rows of a product that are only mapped to others are as well kept in memory: the next product then
-    // reads its own weights once, not once a block.
-    if (feeder.product && (feeder.columns != columns_ || !feeder.domain.has_sweep)) return false;
-    if (!feeder.product && rows < kRowsWorthChaining && !needs_whole_rows) return false;
     int64_t row_bytes = 8;
-    for (size_t axis = shape.size() - std::min(columns_, shape.size()); axis < shape.size(); ++axis)
+    for (size_t axis = shape.size() - std::min(columns, shape.size()); axis < shape.size(); ++axis)
       row_bytes *= shape[axis];
     // A block of a few rows may be a little more than the cache holds: it is written and read once, while the
     // whole matrix would go through memory.
@@ -149,17 +225,12 @@ class Chaining {
     return row_bytes * kLeastRows <= kCaches * l2_bytes_;
   }
 
-  /// Whether anything but the first operand of the product needs the value.
-  bool reads_elsewhere(const FusedKernel& kernel, Value parameter) const {
-    if (read_of_operand(kernel.body, *kernel.product, 1).array == parameter) return true;
-    return needed_after_product(kernel)[index_of(parameter)];
-  }
-
-  /// Whether the operand is the whole array in its own order: batch, rows, then what is contracted.
-  static bool is_plain(const OperandRead& read, const Shape& shape) {
-    if (!read.bounds.empty() || !read.passed.empty()) return false;
+  /// Whether the operand is the whole array, with its axes in this order.
+  static bool is_in_order(const OperandRead& read, const Shape& shape,
+                          std::initializer_list<const std::vector<OperandRead::Axis>*> order) {
+    if (!read.bounds.empty()) return false;
     size_t axis = 0;
-    for (const auto* axes : {&read.batch, &read.lines, &read.contracted}) {
+    for (const auto* axes : order) {
       for (const OperandRead::Axis& one : *axes) {
         if (one.extent == 1) continue;
         while (axis < shape.size() && shape[axis] == 1) ++axis;
@@ -177,8 +248,7 @@ class Chaining {
   const Graph& graph_;
   std::vector<FusedKernel>& kernels_;
   int64_t l2_bytes_;
-  size_t columns_ = 0;
-  size_t fed_ = 0;
+  std::vector<bool> gone_;  ///< by kernel: it runs with another
   std::unordered_map<uint32_t, std::vector<size_t>> readers_;
   std::unordered_map<uint32_t, size_t> writer_;
 };

@@ -102,10 +102,25 @@ std::vector<const FusedKernel*> stages_of(const FusedKernel& kernel) {
   return stages;
 }
 
+std::vector<const FusedKernel*> parts_of(const FusedKernel& kernel) {
+  std::vector<const FusedKernel*> parts;
+  for (const FusedKernel* stage : stages_of(kernel)) {
+    for (const FusedKernel::Maker& maker : stage->makers) parts.push_back(maker.kernel.get());
+    parts.push_back(stage);
+  }
+  return parts;
+}
+
+bool is_made_inside(const FusedKernel& part, size_t input) {
+  if (part.feeder != nullptr && input == part.fed) return true;
+  return std::any_of(part.makers.begin(), part.makers.end(),
+                     [&](const FusedKernel::Maker& maker) { return maker.made == input; });
+}
+
 std::vector<std::string> op_names(const FusedKernel& kernel) {
   std::vector<std::string> names;
-  for (const FusedKernel* stage : stages_of(kernel)) {
-    for (std::string& name : op_names(stage->body)) names.push_back(std::move(name));
+  for (const FusedKernel* part : parts_of(kernel)) {
+    for (std::string& name : op_names(part->body)) names.push_back(std::move(name));
   }
   return names;
 }
@@ -121,7 +136,7 @@ std::string joined_names(const std::vector<std::string>& names) {
 
 double count_flops(const FusedKernel& kernel) {
   double flops = 0;
-  for (const FusedKernel* stage : stages_of(kernel)) flops += count_flops(stage->body);
+  for (const FusedKernel* part : parts_of(kernel)) flops += count_flops(part->body);
   return flops;
 }
 

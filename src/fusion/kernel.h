@@ -78,10 +78,21 @@ struct FusedKernel {
   /// never all in memory.
   std::shared_ptr<const FusedKernel> feeder;
   size_t fed = 0;  ///< the input that is the feeder's output
+  /// Makes an operand of the product while it is packed, some rows at a time: it is never all in memory.
+  struct Maker {
+    std::shared_ptr<const FusedKernel> kernel;
+    size_t made;          ///< the input that is its output
+    bool rows_are_lines;  ///< a row of its domain is a line of the operand; else all lines at a step of k
+  };
+  std::vector<Maker> makers;
 };
 
 /// The kernel and what runs before it on each block of rows, in the order of running.
 std::vector<const FusedKernel*> stages_of(const FusedKernel& kernel);
+/// The same with what makes operands, before the stage that they are for.
+std::vector<const FusedKernel*> parts_of(const FusedKernel& kernel);
+/// Whether an input of a part is made by another part of its kernel.
+bool is_made_inside(const FusedKernel& part, size_t input);
 
 /// The value of the body that output `i` stores an element of at every point (or row) of the domain.
 Value stored_element(const FusedKernel& kernel, size_t i);

@@ -21,12 +21,6 @@ bool is_affine(const std::vector<Index>& index, const Guard& guard) {
          std::all_of(guard.begin(), guard.end(), [](const Condition& one) { return is_affine(one.index); });
 }
 
-/// Whether a product's inner loop can convert as it reads: exact, and to what it sums in anyway.
-bool is_widening(DType from, DType to) {
-  return ((from == DType::f16 || from == DType::bf16) && to == DType::f32) ||
-         (from == DType::f32 && to == DType::f64);
-}
-
 bool is_zero(const Graph& graph, Value value) {
   const Tensor* tensor = graph.constant_value(value);
   if (tensor == nullptr || tensor->type().elements() != 1) return false;
@@ -132,7 +126,7 @@ class OperandWalk {
       at_ = inside.index;
       guard_.insert(guard_.end(), inside.guard.begin(), inside.guard.end());
       passed_.push_back(value_);
-    } else if (node.op == Op::convert && is_widening(graph_.type_of(node.inputs[0]).dtype, node.type.dtype)) {
+    } else if (node.op == Op::convert && is_read_by_products(graph_.type_of(node.inputs[0]).dtype, node.type.dtype)) {
       passed_.push_back(value_);
     } else {
       return false;

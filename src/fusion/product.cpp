@@ -1,6 +1,7 @@
 #include "fusion/product.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 
 #include "ir/layout.h"
@@ -176,11 +177,10 @@ Epilogue epilogue_of(const FusedKernel& kernel) {
 
 std::vector<Value> values_read(const FusedKernel& kernel) {
   std::vector<Value> values;
-  for (const FusedKernel* stage : stages_of(kernel)) {
-    for (size_t i = 0; i < stage->inputs.size(); ++i) {
-      const bool is_fed = stage->feeder != nullptr && i == stage->fed;
-      if (!is_fed && std::find(values.begin(), values.end(), stage->inputs[i]) == values.end())
-        values.push_back(stage->inputs[i]);
+  for (const FusedKernel* part : parts_of(kernel)) {
+    for (size_t i = 0; i < part->inputs.size(); ++i) {
+      const bool is_known = std::find(values.begin(), values.end(), part->inputs[i]) != values.end();
+      if (!is_made_inside(*part, i) && !is_known) values.push_back(part->inputs[i]);
     }
   }
   return values;
@@ -210,15 +210,14 @@ std::vector<int64_t> bytes_needed(const Graph& body) {
 }  // namespace
 
 int64_t bytes_read(const FusedKernel& kernel) {
-  std::unordered_map<uint32_t, int64_t> by_array;  // stages may read the same one
-  for (const FusedKernel* stage : stages_of(kernel)) {
-    const std::vector<int64_t> needed = bytes_needed(stage->body);
-    for (size_t i = 0; i < stage->inputs.size(); ++i) {
-      const bool is_fed = stage->feeder != nullptr && i == stage->fed;
-      if (is_fed) continue;
-      const Value parameter = stage->body.parameters()[i];
-      int64_t& bytes = by_array[static_cast<uint32_t>(stage->inputs[i])];
-      bytes = std::min(bytes + needed[index_of(parameter)], stage->body.type_of(parameter).bytes());
+  std::unordered_map<uint32_t, int64_t> by_array;  // parts may read the same one
+  for (const FusedKernel* part : parts_of(kernel)) {
+    const std::vector<int64_t> needed = bytes_needed(part->body);
+    for (size_t i = 0; i < part->inputs.size(); ++i) {
+      if (is_made_inside(*part, i)) continue;
+      const Value parameter = part->body.parameters()[i];
+      int64_t& bytes = by_array[static_cast<uint32_t>(part->inputs[i])];
+      bytes = std::min(bytes + needed[index_of(parameter)], part->body.type_of(parameter).bytes());
     }
   }
   int64_t bytes = 0;
@@ -227,13 +226,18 @@ int64_t bytes_read(const FusedKernel& kernel) {
 }
 
 std::vector<Value> values_written(const FusedKernel& kernel) {
-  std::vector<Value> values;
-  std::optional<Value> fed;
-  for (const FusedKernel* stage = &kernel; stage != nullptr; stage = stage->feeder.get()) {
-    for (Value output : stage->outputs) {
-      if (output != fed) values.push_back(output);
+  const std::vector<const FusedKernel*> parts = parts_of(kernel);
+  std::set<Value> inside;
+  for (const FusedKernel* part : parts) {
+    for (size_t i = 0; i < part->inputs.size(); ++i) {
+      if (is_made_inside(*part, i)) inside.insert(part->inputs[i]);
     }
-    if (stage->feeder != nullptr) fed = stage->inputs[stage->fed];
+  }
+  std::vector<Value> values;
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+    for (Value output : (*part)->outputs) {
+      if (!inside.contains(output)) values.push_back(output);
+    }
   }
   return values;
 }

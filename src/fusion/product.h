@@ -99,8 +99,9 @@ int64_t bytes_read(const FusedKernel& kernel);
 /// The values a kernel leaves in memory, its own outputs first.
 std::vector<Value> values_written(const FusedKernel& kernel);
 
-/// Lets a kernel that makes the rows of a product's first operand run with it, block by block, so that they
-/// are never all in memory: scaled or normalised operands, and the scores of attention.
+/// Lets kernels that make operands of a product run with it, so that these are never all in memory: the rows
+/// of the first block by block (normalised ones, the scores of attention), others while they are packed
+/// (scaled or converted weights).
 void chain_products(const Graph& graph, std::vector<FusedKernel>& kernels, int64_t l2_bytes);
 
 }  // namespace tokamak

@@ -83,6 +83,9 @@ class PackedMethod final : public ProductMethod {
     pack(b, b_layout(), first, last, packed);
   }
 
+  int64_t a_step_bytes() const override { return step_bytes(a_layout()); }
+  int64_t b_step_bytes() const override { return step_bytes(b_layout()); }
+
   double largest_of_a(const void* packed, int64_t panels) const override {
     return largest(packed, a_layout(), panels);
   }
@@ -200,6 +203,10 @@ class PackedMethod final : public ProductMethod {
 
   const PanelLayout& a_layout() const { return swapped_ ? columns_ : rows_; }
   const PanelLayout& b_layout() const { return swapped_ ? rows_ : columns_; }
+
+  static int64_t step_bytes(const PanelLayout& layout) {
+    return int64_t{layout.lines} * layout.element_bytes;
+  }
 
   PanelLayout layout(int lines) const {
     const int64_t bytes = lines * k_ * kernels_.element_bytes + (lines == kernels_.rows ? kernels_.slack : 0);

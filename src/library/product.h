@@ -72,6 +72,12 @@ class ProductMethod {
   virtual void pack_a(const ProductOperand& a, int64_t first, int64_t last, void* packed) const = 0;
   virtual void pack_b(const ProductOperand& b, int64_t first, int64_t last, void* packed) const = 0;
 
+  /// Bytes of a step of k in a packed panel. An operand whose lines are neighbours may be packed in parts of
+  /// k: each is packed like an operand of its own, to an address so many steps further. 0: this cannot be
+  /// done.
+  virtual int64_t a_step_bytes() const { return 0; }
+  virtual int64_t b_step_bytes() const { return 0; }
+
   /// The largest magnitude of the elements of packed panels, infinity if any is NaN. Only of floats.
   virtual double largest_of_a(const void* packed, int64_t panels) const;
   virtual double largest_of_b(const void* packed, int64_t panels) const;

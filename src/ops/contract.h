@@ -15,6 +15,12 @@ DotAxes dot_axes(const Attributes& attributes, int64_t lhs_rank, int64_t rhs_ran
 /// The product of the extents of some axes of a shape.
 int64_t extent_of(const Shape& shape, const Ints& axes);
 
+/// Whether products convert as they read: exactly, and to what they sum in anyway.
+inline bool is_read_by_products(DType from, DType to) {
+  return ((from == DType::f16 || from == DType::bf16) && to == DType::f32) ||
+         (from == DType::f32 && to == DType::f64);
+}
+
 namespace rules {
 
 TensorType dot(const TypeContext& context);

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "ops/contract.h"
+#include "ops/index_map.h"
 
 namespace tokamak {
 namespace {
@@ -210,13 +211,25 @@ bool is_windowed(const Graph& graph, Value value) {
   return false;
 }
 
-Value improved(GraphRewriter& rewriter, const Node& dot) {
+/// Whether an operand is computed element by element for this product alone: the loops for vectors read a
+/// matrix that is in memory, and it would have to be written first.
+bool is_computed_for_it(const Graph& graph, const std::vector<uint32_t>& readers, Value value) {
+  auto is_passed = [&](const Node& node) {
+    return is_view(node.op) || (node.op == Op::convert &&
+                                is_read_by_products(graph.type_of(node.inputs[0]).dtype, node.type.dtype));
+  };
+  while (is_passed(graph[value]) && readers[index_of(value)] == 1) value = graph[value].inputs[0];
+  return family_of(graph[value].op) == OpFamily::Elementwise && readers[index_of(value)] == 1;
+}
+
+Value improved(GraphRewriter& rewriter, const Node& dot, const std::vector<uint32_t>& readers) {
   const Graph& graph = rewriter.old();
   const DotAxes axes = axes_of_dot(graph, dot);
   const Sizes sizes(graph.type_of(dot.inputs[0]).shape, graph.type_of(dot.inputs[1]).shape, axes);
   const std::vector<Value> inputs = rewriter(std::span<const Value>(dot.inputs));
   const bool has_windows = is_windowed(graph, dot.inputs[0]) || is_windowed(graph, dot.inputs[1]);
-  if (is_worth_expanding(sizes, dot.type.dtype) || (sizes.has_vector() && has_windows))
+  const bool is_computed = is_computed_for_it(graph, readers, dot.inputs[sizes.rows == 1 ? 1 : 0]);
+  if (is_worth_expanding(sizes, dot.type.dtype) || (sizes.has_vector() && (has_windows || is_computed)))
     return Expansion(rewriter.graph(), dot, axes).run(inputs[0], inputs[1]);
   if (!sizes.has_vector() && Pieces::are_worth_it(sizes, axes, dot.type.dtype))
     return Pieces(rewriter.graph(), dot, axes).run(inputs[0], inputs[1]);
@@ -227,7 +240,7 @@ Value improved(GraphRewriter& rewriter, const Node& dot) {
 
 class Orientation {
  public:
-  explicit Orientation(const Graph& graph) : graph_(graph), readers_(count_uses(graph)) {}
+  Orientation(const Graph& graph, const std::vector<uint32_t>& readers) : graph_(graph), readers_(readers) {}
 
   /// The dot that a transpose can become by taking its operands in the other order.
   const Node* swapped_dot(const Node& node) const {
@@ -240,21 +253,22 @@ class Orientation {
 
  private:
   const Graph& graph_;
-  std::vector<uint32_t> readers_;
+  const std::vector<uint32_t>& readers_;
 };
 
 }  // namespace
 
 Graph expand_products(const Graph& graph) {
   GraphRewriter rewriter(graph);
-  const Orientation orientation(graph);
+  const std::vector<uint32_t> readers = count_uses(graph);
+  const Orientation orientation(graph, readers);
   for (size_t i = 0; i < graph.size(); ++i) {
     const auto value = static_cast<Value>(i);
     const Node& node = graph[value];
     if (const Node* dot = orientation.swapped_dot(node)) {
       rewriter.map(value, swapped(rewriter, *dot, node.type.shape));
     } else if (node.op == Op::dot) {
-      rewriter.map(value, improved(rewriter, node));
+      rewriter.map(value, improved(rewriter, node, readers));
     } else {
       rewriter.copy(value);
     }

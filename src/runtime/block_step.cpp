@@ -173,6 +173,7 @@ class BlockRun {
           about.strided_input < 0 ? about.strides.data() : memory_.strides_of(about.strided_input);
       running = RunningOperand(about, memory_.find(about.place), strides);
     }
+    if (about.maker != nullptr) running.maker.emplace(*about.maker, memory_, failed_check_);
     if (about.packed) running.packed = aligned(memory_.find(*about.packed));
     return running;
   }

@@ -23,6 +23,19 @@ struct Place {
   int64_t offset = 0;  ///< bytes from there to what is read
 };
 
+/// What makes an operand while it is packed: a row is a line of it, or all lines at a step of k.
+struct BlockMaker {
+  std::shared_ptr<const NativeKernel> code;
+  std::shared_ptr<const LoopKernel> kernel;
+  std::vector<Place> buffers;  ///< by BufferId; a block: the rows that it makes
+  std::vector<int> strided_inputs;
+  int64_t tasks_per_row = 1;
+  bool rows_are_lines = true;
+  int64_t rows = 0;          ///< of a copy of the operand
+  int64_t rows_at_once = 1;  ///< that are made, then packed; whole panels if they are lines
+  int64_t row_bytes = 0;
+};
+
 /// One operand of a product, in the memory of a program.
 struct BlockOperand {
   DType dtype;
@@ -34,6 +47,8 @@ struct BlockOperand {
   /// Packed for all blocks before the first runs (or before the program ever runs, when it is a constant).
   std::optional<Place> packed;
   int64_t copies = 1;  ///< packed once for every element of the batch, or once for all
+  /// Not null: it is not in memory but made for packing it.
+  std::shared_ptr<const BlockMaker> maker;
   /// It is multiplied where it lies, if it lies as the method takes it; packed with each block otherwise.
   bool in_rows = false;
   bool windows = false;  ///< read where they overlap, if they lie as the method takes them; packed otherwise

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/buffer_pool.h"
 #include "runtime/program.h"
 #include "runtime/thread_pool.h"
 #include "support/rounding.h"
@@ -56,28 +57,78 @@ std::byte* aligned(void* memory) {
       round_up(reinterpret_cast<int64_t>(memory), kAlign));
 }
 
+RunningMaker::RunningMaker(const BlockMaker& about, const BlockMemory& memory, int32_t* failed_check)
+    : about_(&about), failed_check_(failed_check) {
+  for (const Place& place : about.buffers)
+    buffers_.push_back(place.kind == Place::Kind::block ? nullptr : memory.find(place));
+  for (int input : about.strided_inputs) {
+    const int64_t* strides = memory.strides_of(input);
+    strides_.insert(strides_.end(), strides, strides + memory.rank_of(input));
+  }
+}
+
+int64_t RunningMaker::rows_bytes() const {
+  return round_up(std::min(about_->rows_at_once, about_->rows) * about_->row_bytes, kAlign);
+}
+
+void RunningMaker::make(int64_t first, int64_t end, std::byte* scratch) const {
+  std::vector<void*> buffers = buffers_;
+  const auto made = std::ranges::find(about_->buffers, Place::Kind::block, &Place::kind);
+  // Rows are numbered over all of the operand: the address is that of the row 0 it would have.
+  buffers[static_cast<size_t>(made - about_->buffers.begin())] = scratch - first * about_->row_bytes;
+  const KernelFrame frame{buffers.data(), strides_.data(), failed_check_};
+  about_->code->nests()[0](&frame, first * about_->tasks_per_row, end * about_->tasks_per_row,
+                           scratch + rows_bytes());
+}
+
+int64_t PackingAhead::One::units_of_copy() const {
+  if (!is_made_by_steps()) return panels_of_copy();
+  const BlockMaker& maker = running.maker->about();
+  return (maker.rows + maker.rows_at_once - 1) / maker.rows_at_once;
+}
+
+int64_t PackingAhead::One::unit_bytes() const {
+  if (!is_made_by_steps()) return panels.bytes;
+  const BlockMaker& maker = running.maker->about();
+  return maker.rows_at_once * maker.row_bytes;
+}
+
 void PackingAhead::add(const ProductMethod& method, bool is_lhs, const RunningOperand& running,
                        std::atomic<double>* largest) {
-  const Panels panels(method, is_lhs);
   const int64_t first = all_.empty() ? 0 : all_.back().first + all_.back().count;
-  all_.push_back({method, is_lhs, running, panels, first,
-                  running.about->copies * panels.count(running.about->lines), largest});
+  One& one = all_.emplace_back(One{method, is_lhs, running, Panels(method, is_lhs), first, 0, largest});
+  one.count = running.about->copies * one.units_of_copy();
 }
 
 void PackingAhead::run() const {
   if (all_.empty()) return;
   constexpr double kBytesPerNanosecond = 4;
   int64_t most_bytes = 1;
-  for (const One& one : all_) most_bytes = std::max(most_bytes, one.panels.bytes);
-  const int64_t grain = grain_for(static_cast<double>(most_bytes) / kBytesPerNanosecond);
-  ThreadPool::instance().run(all_.back().first + all_.back().count, grain,
-                             [&](int64_t begin, int64_t end, int) {
-                               for (const One& one : all_) {
-                                 const int64_t from = std::max(begin, one.first) - one.first;
-                                 const int64_t to = std::min(end, one.first + one.count) - one.first;
-                                 if (from < to) pack_panels(one, from, to);
-                               }
-                             });
+  int64_t scratch_bytes = 0;
+  for (const One& one : all_) {
+    most_bytes = std::max(most_bytes, one.unit_bytes());
+    if (one.running.maker) scratch_bytes = std::max(scratch_bytes, one.running.maker->scratch_bytes());
+  }
+  ThreadPool& pool = ThreadPool::instance();
+  const int workers = pool.num_threads();
+  scratch_bytes = round_up(scratch_bytes, kAlign);
+  Block scratch;
+  if (scratch_bytes != 0) scratch = BufferPool::instance().allocate(scratch_bytes * workers);
+  auto* base = static_cast<std::byte*>(scratch.data());
+  pool.run(
+      all_.back().first + all_.back().count, grain_for(static_cast<double>(most_bytes) / kBytesPerNanosecond),
+      [&](int64_t begin, int64_t end, int worker) {
+        for (const One& one : all_) {
+          const int64_t from = std::max(begin, one.first) - one.first;
+          const int64_t to = std::min(end, one.first + one.count) - one.first;
+          if (from < to) pack_units(one, from, to, base + worker * scratch_bytes);
+        }
+      },
+      workers);
+  for (const One& one : all_) {  // what was made by steps has no panel before the last
+    if (one.largest != nullptr && one.is_made_by_steps())
+      note_largest(one, one.running.packed, one.running.about->copies * one.panels_of_copy());
+  }
 }
 
 void PackingAhead::note_largest(const One& one, const std::byte* packed, int64_t panels) {
@@ -88,20 +139,68 @@ void PackingAhead::note_largest(const One& one, const std::byte* packed, int64_t
   }
 }
 
-void PackingAhead::pack_panels(const One& one, int64_t begin, int64_t end) {
-  const BlockOperand& about = *one.running.about;
-  const int64_t count = one.panels.count(about.lines);  // of a copy
-  ProductOperand operand = one.running.operand;
+void PackingAhead::pack_units(const One& one, int64_t begin, int64_t end, std::byte* scratch) {
+  const int64_t count = one.units_of_copy();
   while (begin < end) {
     const int64_t copy = begin / count;
     const int64_t first = begin % count;
     const int64_t last = std::min(count, first + (end - begin));
-    operand.data = static_cast<const std::byte*>(one.running.operand.data) +
-                   (about.copies == 1 ? 0 : offset_of(copy, one.running.batch));
-    std::byte* packed = one.running.packed + begin * one.panels.bytes;
-    pack(one.method, one.is_lhs, operand, first, last, packed);
-    if (one.largest != nullptr) note_largest(one, packed, last - first);
+    std::byte* packed = one.running.packed + copy * one.panels_of_copy() * one.panels.bytes;
+    if (!one.running.maker) {
+      pack_panels(one, copy, first, last, packed);
+    } else if (one.is_made_by_steps()) {
+      pack_made_steps(one, copy, first, last, packed, scratch);
+    } else {
+      pack_made_panels(one, copy, first, last, packed, scratch);
+    }
+    if (one.largest != nullptr && !one.is_made_by_steps())
+      note_largest(one, packed + first * one.panels.bytes, last - first);
     begin += last - first;
+  }
+}
+
+void PackingAhead::pack_panels(const One& one, int64_t copy, int64_t first, int64_t last, std::byte* packed) {
+  ProductOperand operand = one.running.operand;
+  operand.data = static_cast<const std::byte*>(operand.data) +
+                 (one.running.about->copies == 1 ? 0 : offset_of(copy, one.running.batch));
+  pack(one.method, one.is_lhs, operand, first, last, packed + first * one.panels.bytes);
+}
+
+void PackingAhead::pack_made_panels(const One& one, int64_t copy, int64_t first, int64_t last,
+                                    std::byte* packed, std::byte* scratch) {
+  const BlockMaker& maker = one.running.maker->about();
+  const DType dtype = one.running.about->dtype;
+  const auto element = static_cast<int64_t>(size_of(dtype));
+  const int64_t at_once = maker.rows_at_once / one.panels.width;
+  for (int64_t panel = first; panel < last; panel += at_once) {
+    const int64_t end = std::min(panel + at_once, last);
+    const int64_t line = panel * one.panels.width;
+    const int64_t end_line = std::min(end * one.panels.width, maker.rows);
+    one.running.maker->make(copy * maker.rows + line, copy * maker.rows + end_line, scratch);
+    const ProductOperand lines{.dtype = dtype,
+                               .data = scratch,
+                               .lines = {{end_line - line, maker.row_bytes}},
+                               .contracted = {{maker.row_bytes / element, element}},
+                               .bounds = {}};
+    pack(one.method, one.is_lhs, lines, 0, end - panel, packed + panel * one.panels.bytes);
+  }
+}
+
+void PackingAhead::pack_made_steps(const One& one, int64_t copy, int64_t first, int64_t last,
+                                   std::byte* packed, std::byte* scratch) {
+  const BlockMaker& maker = one.running.maker->about();
+  const DType dtype = one.running.about->dtype;
+  const int64_t step_bytes = one.is_lhs ? one.method.a_step_bytes() : one.method.b_step_bytes();
+  for (int64_t unit = first; unit < last; ++unit) {
+    const int64_t step = unit * maker.rows_at_once;
+    const int64_t end_step = std::min(step + maker.rows_at_once, maker.rows);
+    one.running.maker->make(copy * maker.rows + step, copy * maker.rows + end_step, scratch);
+    const ProductOperand steps{.dtype = dtype,
+                               .data = scratch,
+                               .lines = {{one.running.about->lines, static_cast<int64_t>(size_of(dtype))}},
+                               .contracted = {{end_step - step, maker.row_bytes}},
+                               .bounds = {}};
+    pack(one.method, one.is_lhs, steps, 0, one.panels_of_copy(), packed + step * step_bytes);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "library/product.h"
@@ -23,11 +24,32 @@ int64_t offset_of(int64_t element, const std::vector<Axis>& batch) {
   return offset;
 }
 
+/// What makes an operand, at one run.
+class RunningMaker {
+ public:
+  RunningMaker(const BlockMaker& about, const BlockMemory& memory, int32_t* failed_check);
+
+  const BlockMaker& about() const { return *about_; }
+  /// Of working memory for rows_at_once rows.
+  int64_t scratch_bytes() const { return rows_bytes() + about_->kernel->scratch_bytes; }
+  /// Makes rows [first, end), counted over the whole batch, at the beginning of `scratch`.
+  void make(int64_t first, int64_t end, std::byte* scratch) const;
+
+ private:
+  int64_t rows_bytes() const;
+
+  const BlockMaker* about_;
+  std::vector<void*> buffers_;
+  std::vector<int64_t> strides_;
+  int32_t* failed_check_;
+};
+
 /// An operand at one run: strides and addresses are known.
 struct RunningOperand {
   ProductOperand operand;  ///< of the first element of the batch
   std::vector<ProductAxis> batch;
   const BlockOperand* about = nullptr;
+  std::optional<RunningMaker> maker;  ///< makes it: there is no `operand`
   std::byte* packed = nullptr;
 
   RunningOperand() = default;
@@ -62,7 +84,8 @@ class PackingAhead {
   void run() const;
 
  private:
-  /// Panels [first, first + count) of all that are packed.
+  /// Units [first, first + count) of all that are packed: panels, or for what is made so that rows are steps
+  /// of k, as many steps as are made at once.
   struct One {
     const ProductMethod& method;
     bool is_lhs;
@@ -71,9 +94,19 @@ class PackingAhead {
     int64_t first;
     int64_t count;
     std::atomic<double>* largest;
+
+    int64_t panels_of_copy() const { return panels.count(running.about->lines); }
+    bool is_made_by_steps() const { return running.maker && !running.maker->about().rows_are_lines; }
+    int64_t units_of_copy() const;
+    int64_t unit_bytes() const;
   };
   static void note_largest(const One& one, const std::byte* packed, int64_t panels);
-  static void pack_panels(const One& one, int64_t begin, int64_t end);
+  static void pack_units(const One& one, int64_t begin, int64_t end, std::byte* scratch);
+  static void pack_panels(const One& one, int64_t copy, int64_t first, int64_t last, std::byte* packed);
+  static void pack_made_panels(const One& one, int64_t copy, int64_t first, int64_t last, std::byte* packed,
+                               std::byte* scratch);
+  static void pack_made_steps(const One& one, int64_t copy, int64_t first, int64_t last, std::byte* packed,
+                              std::byte* scratch);
 
   std::vector<One> all_;
 };
