@@ -15,6 +15,10 @@ DotAxes dot_axes(const Attributes& attributes, int64_t lhs_rank, int64_t rhs_ran
 /// The product of the extents of some axes of a shape.
 int64_t extent_of(const Shape& shape, const Ints& axes);
 
+/// Whether threads have enough to share when each row of a product, of so many multiplications in all, is the
+/// work of one; or there is so little that one thread does it all.
+bool leaves_rows_to_threads(int64_t rows, int64_t multiplications);
+
 namespace rules {
 
 TensorType dot(const TypeContext& context);

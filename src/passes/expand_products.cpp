@@ -4,6 +4,8 @@
 #include <numeric>
 
 #include "ops/contract.h"
+#include "passes/attention.h"
+#include "passes/swapped_dot.h"
 
 namespace tokamak {
 namespace {
@@ -21,14 +23,22 @@ constexpr int64_t kMany = 64;
 constexpr int64_t kLargeMatrix = 4096;
 constexpr int64_t kShortSide = 64;
 
+DotAxes axes_of_dot(const Graph& graph, const Node& dot) {
+  return dot_axes(dot.attributes, graph.type_of(dot.inputs[0]).rank(), graph.type_of(dot.inputs[1]).rank());
+}
+
 struct Sizes {
   int64_t batch, rows, columns, depth;
 
-  Sizes(const Shape& lhs, const Shape& rhs, const DotAxes& axes)
-      : batch(extent_of(lhs, axes.lhs_batch)),
-        rows(extent_of(lhs, axes.lhs_free)),
-        columns(extent_of(rhs, axes.rhs_free)),
-        depth(extent_of(lhs, axes.lhs_contract)) {}
+  Sizes(const Graph& graph, const Node& dot) {
+    const DotAxes axes = axes_of_dot(graph, dot);
+    const Shape& lhs = graph.type_of(dot.inputs[0]).shape;
+    const Shape& rhs = graph.type_of(dot.inputs[1]).shape;
+    batch = extent_of(lhs, axes.lhs_batch);
+    rows = extent_of(lhs, axes.lhs_free);
+    columns = extent_of(rhs, axes.rhs_free);
+    depth = extent_of(lhs, axes.lhs_contract);
+  }
   bool has_vector() const { return rows == 1 || columns == 1; }
 };
 
@@ -40,10 +50,6 @@ bool is_worth_expanding(const Sizes& sizes, DType dtype) {
            std::min(lines, sizes.depth) <= kShortSide;
   }
   return sizes.batch >= kMany && std::max({sizes.rows, sizes.columns, sizes.depth}) <= kTiny;
-}
-
-DotAxes axes_of_dot(const Graph& graph, const Node& dot) {
-  return dot_axes(dot.attributes, graph.type_of(dot.inputs[0]).rank(), graph.type_of(dot.inputs[1]).rank());
 }
 
 class Expansion {
@@ -99,28 +105,16 @@ class Expansion {
 };
 
 /// Whether a transpose of a dot's result only swaps what comes from the one operand and what from the other.
-bool swaps_operands(const Node& transpose, const Node& dot, const DotAxes& axes) {
-  const size_t batch = axes.lhs_batch.size();
-  const size_t rows = axes.lhs_free.size();
-  const size_t columns = axes.rhs_free.size();
-  Ints swapped(static_cast<size_t>(dot.type.rank()));
-  for (size_t i = 0; i < swapped.size(); ++i) {
-    const size_t from = i < batch ? i : i < batch + columns ? i + rows : i - columns;
-    swapped[i] = static_cast<int64_t>(from);
-  }
-  return rows > 0 && columns > 0 && transpose.attributes.ints(Attr::permutation) == swapped;
+bool swaps_operands(const Node& transpose, const DotAxes& axes) {
+  return !axes.lhs_free.empty() && !axes.rhs_free.empty() &&
+         transpose.attributes.ints(Attr::permutation) == to_swapped(axes);
 }
 
 /// The same product with the operands in the other order, in the shape given.
 Value swapped(GraphRewriter& rewriter, const Node& dot, const Shape& shape) {
   Graph& made = rewriter.graph();
-  const Attributes& old = dot.attributes;
-  Attributes attributes{{Attr::lhs_batch, old.ints(Attr::rhs_batch)},
-                        {Attr::rhs_batch, old.ints(Attr::lhs_batch)},
-                        {Attr::lhs_contract, old.ints(Attr::rhs_contract)},
-                        {Attr::rhs_contract, old.ints(Attr::lhs_contract)}};
   const Value product =
-      made.add(Op::dot, {rewriter(dot.inputs[1]), rewriter(dot.inputs[0])}, std::move(attributes), dot.where);
+      add_swapped_dot(made, rewriter(dot.inputs[0]), rewriter(dot.inputs[1]), dot.attributes, dot.where);
   if (made.type_of(product).shape == shape) return product;
   return made.add(Op::reshape, {product}, {{Attr::shape, shape}}, dot.where);
 }
@@ -210,13 +204,16 @@ bool is_windowed(const Graph& graph, Value value) {
   return false;
 }
 
+bool has_windows(const Graph& graph, const Node& dot) {
+  return is_windowed(graph, dot.inputs[0]) || is_windowed(graph, dot.inputs[1]);
+}
+
 Value improved(GraphRewriter& rewriter, const Node& dot) {
   const Graph& graph = rewriter.old();
   const DotAxes axes = axes_of_dot(graph, dot);
-  const Sizes sizes(graph.type_of(dot.inputs[0]).shape, graph.type_of(dot.inputs[1]).shape, axes);
+  const Sizes sizes(graph, dot);
   const std::vector<Value> inputs = rewriter(std::span<const Value>(dot.inputs));
-  const bool has_windows = is_windowed(graph, dot.inputs[0]) || is_windowed(graph, dot.inputs[1]);
-  if (is_worth_expanding(sizes, dot.type.dtype) || (sizes.has_vector() && has_windows))
+  if (is_worth_expanding(sizes, dot.type.dtype) || (sizes.has_vector() && has_windows(graph, dot)))
     return Expansion(rewriter.graph(), dot, axes).run(inputs[0], inputs[1]);
   if (!sizes.has_vector() && Pieces::are_worth_it(sizes, axes, dot.type.dtype))
     return Pieces(rewriter.graph(), dot, axes).run(inputs[0], inputs[1]);
@@ -225,21 +222,57 @@ Value improved(GraphRewriter& rewriter, const Node& dot) {
   return rewriter.graph().add(Op::dot, inputs, dot.attributes, dot.where);
 }
 
+/// Whether a product of attention, with a row for every query, is better off in one kernel with the other
+/// one: its threads share the queries.
+bool is_worth_keeping(const Graph& graph, const Node& dot) {
+  const Sizes sizes(graph, dot);
+  return is_float(dot.type.dtype) && sizes.depth > 1 && dot.type.elements() > 0 && !has_windows(graph, dot) &&
+         leaves_rows_to_threads(sizes.batch * sizes.rows, dot.type.elements() * sizes.depth);
+}
+
+/// The products of attention that are as they should be.
+class KeptProducts {
+ public:
+  explicit KeptProducts(const Graph& graph) : in_order_(graph.size(), false), whole_(graph.size(), false) {
+    for (const Attention& attention : find_attention(graph)) {
+      if (attention.keys_are_rows || attention.weights != 0) continue;  // orient-attention sees to it first
+      in_order_[index_of(attention.scores)] = true;
+      in_order_[index_of(attention.mixed)] = true;
+      if (!is_worth_keeping(graph, graph[attention.scores]) ||
+          !is_worth_keeping(graph, graph[attention.mixed]))
+        continue;
+      whole_[index_of(attention.scores)] = true;
+      whole_[index_of(attention.mixed)] = true;
+    }
+  }
+
+  /// Whether the operands must stay in their order.
+  bool in_order(Value dot) const { return in_order_[index_of(dot)]; }
+  /// Whether it must stay a product.
+  bool whole(Value dot) const { return whole_[index_of(dot)]; }
+
+ private:
+  std::vector<bool> in_order_;
+  std::vector<bool> whole_;
+};
+
 class Orientation {
  public:
-  explicit Orientation(const Graph& graph) : graph_(graph), readers_(count_uses(graph)) {}
+  Orientation(const Graph& graph, const KeptProducts& kept)
+      : graph_(graph), kept_(kept), readers_(count_uses(graph)) {}
 
   /// The dot that a transpose can become by taking its operands in the other order.
   const Node* swapped_dot(const Node& node) const {
     if (node.op != Op::transpose || readers_[index_of(node.inputs[0])] != 1) return nullptr;
     const Node& dot = graph_[node.inputs[0]];
-    if (dot.op != Op::dot) return nullptr;
+    if (dot.op != Op::dot || kept_.in_order(node.inputs[0])) return nullptr;
     const DotAxes axes = axes_of_dot(graph_, dot);
-    return swaps_operands(node, dot, axes) ? &dot : nullptr;
+    return swaps_operands(node, axes) ? &dot : nullptr;
   }
 
  private:
   const Graph& graph_;
+  const KeptProducts& kept_;
   std::vector<uint32_t> readers_;
 };
 
@@ -247,13 +280,14 @@ class Orientation {
 
 Graph expand_products(const Graph& graph) {
   GraphRewriter rewriter(graph);
-  const Orientation orientation(graph);
+  const KeptProducts kept(graph);
+  const Orientation orientation(graph, kept);
   for (size_t i = 0; i < graph.size(); ++i) {
     const auto value = static_cast<Value>(i);
     const Node& node = graph[value];
     if (const Node* dot = orientation.swapped_dot(node)) {
       rewriter.map(value, swapped(rewriter, *dot, node.type.shape));
-    } else if (node.op == Op::dot) {
+    } else if (node.op == Op::dot && !kept.whole(value)) {
       rewriter.map(value, improved(rewriter, node));
     } else {
       rewriter.copy(value);
