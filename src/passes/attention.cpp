@@ -70,7 +70,7 @@ class Search {
       work.pop_back();
       const Node& node = graph_[place.value];
       place.is_reduced = place.is_reduced || is_reduced_[index_of(place.value)];
-      place.is_exponential = place.is_exponential || node.op == Op::exp;
+      place.is_exponential = place.is_exponential || node.op == Op::exp || node.op == Op::exp2;
       if (node.op != Op::dot) {
         go_back(place, work);
       } else if (place.is_exponential && place.is_reduced) {

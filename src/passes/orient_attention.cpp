@@ -39,16 +39,19 @@ class Turning {
   Turning(const Graph& graph, const std::vector<Attention>& found)
       : rewriter_(graph), graph_(graph), made_(rewriter_.graph()), roles_(graph.size()) {
     for (const Attention& attention : found) {
-      roles_[index_of(attention.scores)].comes_from_scores = true;
-      roles_[index_of(attention.scores)].turns = attention.keys_are_rows;
-      roles_[index_of(attention.mixed)].weights = attention.weights;
+      Role& scores = roles_[index_of(attention.scores)];
+      Role& mixed = roles_[index_of(attention.mixed)];
+      scores.may_be_turned = true;
+      scores.turns = attention.keys_are_rows;
+      mixed.may_be_turned = mixed.may_be_turned || attention.weights == 1;
+      mixed.weights = attention.weights;
     }
   }
 
   Graph run() {
     for (size_t i = 0; i < graph_.size(); ++i) {
       const auto value = static_cast<Value>(i);
-      follow_scores(value);
+      follow_products(value);
       if (const std::optional<Value> better = turned(value)) {
         rewriter_.map(value, *better);
       } else {
@@ -60,21 +63,21 @@ class Turning {
 
  private:
   struct Role {
-    bool comes_from_scores = false;  ///< element by element
-    bool turns = false;              ///< a dot that is better computed with its operands in the other order
-    std::optional<size_t> weights;   ///< of a dot: the operand that comes from scores
+    bool may_be_turned = false;     ///< it comes, element by element, from a product that may be
+    bool turns = false;             ///< a dot that is better computed with its operands in the other order
+    std::optional<size_t> weights;  ///< of a dot: the operand that comes from scores
   };
 
-  void follow_scores(Value value) {
+  void follow_products(Value value) {
     const Node& node = graph_[value];
     if (node.op != Op::transpose && family_of(node.op) != OpFamily::Elementwise) return;
     for (Value input : node.inputs) {
       const bool is_same = node.op == Op::transpose || graph_.type_of(input).shape == node.type.shape;
-      if (is_same && comes_from_scores(input)) roles_[index_of(value)].comes_from_scores = true;
+      if (is_same && may_be_turned(input)) roles_[index_of(value)].may_be_turned = true;
     }
   }
 
-  bool comes_from_scores(Value value) const { return roles_[index_of(value)].comes_from_scores; }
+  bool may_be_turned(Value value) const { return roles_[index_of(value)].may_be_turned; }
 
   std::optional<Value> turned(Value value) {
     const Node& node = graph_[value];
@@ -82,7 +85,7 @@ class Turning {
     if (role.weights) return mixed(node, *role.weights);
     if (role.turns)
       return swapped(node, rewriter_(node.inputs[0]), rewriter_(node.inputs[1]), node.attributes);
-    if (!role.comes_from_scores) return std::nullopt;
+    if (!role.may_be_turned) return std::nullopt;
     if (node.op == Op::transpose)
       return transposed(rewriter_(node.inputs[0]), node.attributes.ints(Attr::permutation), node.where);
     return family_of(node.op) == OpFamily::Elementwise ? before_transpose(node) : std::nullopt;
@@ -132,7 +135,7 @@ class Turning {
   std::optional<Value> before_transpose(const Node& node) {
     for (Value input : node.inputs) {
       const Node& now = made_[rewriter_(input)];
-      if (!comes_from_scores(input) || now.op != Op::transpose || now.type.shape != node.type.shape) continue;
+      if (!may_be_turned(input) || now.op != Op::transpose || now.type.shape != node.type.shape) continue;
       const Ints permutation = now.attributes.ints(Attr::permutation);
       std::vector<Value> inputs;
       for (Value other : node.inputs)

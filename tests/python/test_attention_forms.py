@@ -188,6 +188,102 @@ def test_einsum_with_named_heads(scores_as, dtype):
     check(attend, (q, k, v), np.einsum(f"{of_scores},{keys}->{queries}", p, wide[2]), TOLERANCES[dtype])
 
 
+def without_maximum(q, k, v):
+    e = np.exp(scores(q, k))
+    return (e / e.sum(-1, keepdims=True)) @ v
+
+
+def base_two(q, k, v):
+    s = transposed_scores(q, k) * q.dtype.type(math.log2(math.e))
+    e = np.exp2(s - s.max(-2, keepdims=True))
+    return (e / e.sum(-2, keepdims=True)).mT @ v
+
+
+def without_keepdims(q, k, v):
+    s = scores(q, k)
+    e = np.exp(s - s.max(-1)[..., None])
+    return (e / e.sum(-1)[..., None]) @ v
+
+
+def masked_exponentials(q, k, v):
+    s = scores(q, k)
+    e = np.exp(s - s.max(-1, keepdims=True)) * np.tri(*s.shape[-2:], dtype=s.dtype)
+    return (e / e.sum(-1, keepdims=True)) @ v
+
+
+def soft_cap(q, k, v):
+    return softmax(np.tanh(scores(q, k) / 30) * 30) @ v
+
+
+def temperatures(q, k, v):
+    return softmax(scores(q, k) * np.arange(1, 4, dtype=q.dtype)[:, None, None]) @ v
+
+
+def by_distance(q, k, v):
+    rows, columns = np.arange(q.shape[-2])[:, None], np.arange(k.shape[-2])
+    return softmax(scores(q, k) - np.abs(rows - columns).astype(q.dtype) * q.dtype.type(0.1)) @ v
+
+
+def dropped(q, k, v):
+    return (softmax(scores(q, k)) * (np.arange(k.shape[-2]) % 3 > 0)) @ v
+
+
+def gated(q, k, v):
+    return np.tanh(q) * (softmax(scores(q, k)) @ v) + q
+
+
+def residual_behind_values(q, k, v):
+    return v.mT @ softmax(transposed_scores(q, k), axis=-2) * 2 + q.mT
+
+
+def normalised_queries(q, k, v):
+    return softmax((q / np.linalg.norm(q, axis=-1, keepdims=True)) @ k.mT) @ v
+
+
+def joined_heads(q, k, v):
+    mixed = softmax(scores(q, k)) @ v
+    return np.swapaxes(mixed, 1, 2).reshape(2, 33, -1)
+
+
+def repeated_keys(q, k, v):
+    return softmax(scores(q, np.repeat(k[:, :1], 3, axis=1))) @ np.repeat(v[:, :1], 3, axis=1)
+
+
+def shared_keys(q, k, v):
+    return softmax(scores(q, k[0, 0])) @ v[0, 0]
+
+
+def one_of_the_queries(q, k, v):
+    p = softmax(np.einsum("bhd,bhkd->bhk", q[:, :, 5], k) * scale(q))
+    return np.einsum("bhk,bhkd->bhd", p, v)
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        without_maximum,
+        base_two,
+        without_keepdims,
+        masked_exponentials,
+        soft_cap,
+        temperatures,
+        by_distance,
+        dropped,
+        gated,
+        residual_behind_values,
+        normalised_queries,
+        joined_heads,
+        repeated_keys,
+        shared_keys,
+        one_of_the_queries,
+    ],
+    ids=lambda way: way.__name__,
+)
+def test_further_ways(way):
+    arguments = inputs([(2, 3, 33, 16), (2, 3, 37, 16), (2, 3, 37, 16)])
+    check(way, arguments, way(*(x.astype(np.float64) for x in arguments)), 2e-5)
+
+
 def test_divided_query_in_a_wider_dtype():
     """NumPy's own scalars are f64, and so is what they meet."""
 
