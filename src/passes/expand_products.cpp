@@ -23,22 +23,14 @@ constexpr int64_t kMany = 64;
 constexpr int64_t kLargeMatrix = 4096;
 constexpr int64_t kShortSide = 64;
 
-DotAxes axes_of_dot(const Graph& graph, const Node& dot) {
-  return dot_axes(dot.attributes, graph.type_of(dot.inputs[0]).rank(), graph.type_of(dot.inputs[1]).rank());
-}
-
 struct Sizes {
   int64_t batch, rows, columns, depth;
 
-  Sizes(const Graph& graph, const Node& dot) {
-    const DotAxes axes = axes_of_dot(graph, dot);
-    const Shape& lhs = graph.type_of(dot.inputs[0]).shape;
-    const Shape& rhs = graph.type_of(dot.inputs[1]).shape;
-    batch = extent_of(lhs, axes.lhs_batch);
-    rows = extent_of(lhs, axes.lhs_free);
-    columns = extent_of(rhs, axes.rhs_free);
-    depth = extent_of(lhs, axes.lhs_contract);
-  }
+  Sizes(const Shape& lhs, const Shape& rhs, const DotAxes& axes)
+      : batch(extent_of(lhs, axes.lhs_batch)),
+        rows(extent_of(lhs, axes.lhs_free)),
+        columns(extent_of(rhs, axes.rhs_free)),
+        depth(extent_of(lhs, axes.lhs_contract)) {}
   bool has_vector() const { return rows == 1 || columns == 1; }
 };
 
@@ -50,6 +42,10 @@ bool is_worth_expanding(const Sizes& sizes, DType dtype) {
            std::min(lines, sizes.depth) <= kShortSide;
   }
   return sizes.batch >= kMany && std::max({sizes.rows, sizes.columns, sizes.depth}) <= kTiny;
+}
+
+DotAxes axes_of_dot(const Graph& graph, const Node& dot) {
+  return dot_axes(dot.attributes, graph.type_of(dot.inputs[0]).rank(), graph.type_of(dot.inputs[1]).rank());
 }
 
 class Expansion {
@@ -204,16 +200,13 @@ bool is_windowed(const Graph& graph, Value value) {
   return false;
 }
 
-bool has_windows(const Graph& graph, const Node& dot) {
-  return is_windowed(graph, dot.inputs[0]) || is_windowed(graph, dot.inputs[1]);
-}
-
 Value improved(GraphRewriter& rewriter, const Node& dot) {
   const Graph& graph = rewriter.old();
   const DotAxes axes = axes_of_dot(graph, dot);
-  const Sizes sizes(graph, dot);
+  const Sizes sizes(graph.type_of(dot.inputs[0]).shape, graph.type_of(dot.inputs[1]).shape, axes);
   const std::vector<Value> inputs = rewriter(std::span<const Value>(dot.inputs));
-  if (is_worth_expanding(sizes, dot.type.dtype) || (sizes.has_vector() && has_windows(graph, dot)))
+  const bool has_windows = is_windowed(graph, dot.inputs[0]) || is_windowed(graph, dot.inputs[1]);
+  if (is_worth_expanding(sizes, dot.type.dtype) || (sizes.has_vector() && has_windows))
     return Expansion(rewriter.graph(), dot, axes).run(inputs[0], inputs[1]);
   if (!sizes.has_vector() && Pieces::are_worth_it(sizes, axes, dot.type.dtype))
     return Pieces(rewriter.graph(), dot, axes).run(inputs[0], inputs[1]);
@@ -222,11 +215,44 @@ Value improved(GraphRewriter& rewriter, const Node& dot) {
   return rewriter.graph().add(Op::dot, inputs, dot.attributes, dot.where);
 }
 
+class Orientation {
+ public:
+  explicit Orientation(const Graph& graph) : graph_(graph), readers_(count_uses(graph)) {}
+
+  /// The dot that a transpose can become by taking its operands in the other order.
+  const Node* swapped_dot(const Node& node) const {
+    if (node.op != Op::transpose || readers_[index_of(node.inputs[0])] != 1) return nullptr;
+    const Node& dot = graph_[node.inputs[0]];
+    if (dot.op != Op::dot) return nullptr;
+    const DotAxes axes = axes_of_dot(graph_, dot);
+    return swaps_operands(node, axes) ? &dot : nullptr;
+  }
+
+ private:
+  const Graph& graph_;
+  std::vector<uint32_t> readers_;
+};
+
+/// Whether a value is computed element by element: as an operand of a product it would be written to memory
+/// first. Views and wider floats are read as they are.
+bool is_computed_by_elements(const Graph& graph, Value value) {
+  auto is_read_through = [&](const Node& node) {
+    if (node.op != Op::convert) return family_of(node.op) == OpFamily::View;
+    const DType from = graph.type_of(node.inputs[0]).dtype;
+    return is_float(from) && is_float(node.type.dtype) && size_of(from) < size_of(node.type.dtype);
+  };
+  while (is_read_through(graph[value])) value = graph[value].inputs[0];
+  return family_of(graph[value].op) == OpFamily::Elementwise;
+}
+
 /// Whether a product of attention, with a row for every query, is better off in one kernel with the other
 /// one: its threads share the queries.
 bool is_worth_keeping(const Graph& graph, const Node& dot) {
-  const Sizes sizes(graph, dot);
-  return is_float(dot.type.dtype) && sizes.depth > 1 && dot.type.elements() > 0 && !has_windows(graph, dot) &&
+  const Sizes sizes(graph.type_of(dot.inputs[0]).shape, graph.type_of(dot.inputs[1]).shape,
+                    axes_of_dot(graph, dot));
+  const bool has_windows = is_windowed(graph, dot.inputs[0]) || is_windowed(graph, dot.inputs[1]);
+  if (sizes.has_vector() && is_computed_by_elements(graph, dot.inputs[1])) return false;
+  return is_float(dot.type.dtype) && sizes.depth > 1 && dot.type.elements() > 0 && !has_windows &&
          leaves_rows_to_threads(sizes.batch * sizes.rows, dot.type.elements() * sizes.depth);
 }
 
@@ -246,8 +272,10 @@ class KeptProducts {
     }
   }
 
-  /// Whether the operands must stay in their order.
-  bool in_order(Value dot) const { return in_order_[index_of(dot)]; }
+  /// Whether a node is the transpose of a product whose operands must stay in their order.
+  bool in_order(const Node& transpose) const {
+    return transpose.op == Op::transpose && in_order_[index_of(transpose.inputs[0])];
+  }
   /// Whether it must stay a product.
   bool whole(Value dot) const { return whole_[index_of(dot)]; }
 
@@ -256,36 +284,16 @@ class KeptProducts {
   std::vector<bool> whole_;
 };
 
-class Orientation {
- public:
-  Orientation(const Graph& graph, const KeptProducts& kept)
-      : graph_(graph), kept_(kept), readers_(count_uses(graph)) {}
-
-  /// The dot that a transpose can become by taking its operands in the other order.
-  const Node* swapped_dot(const Node& node) const {
-    if (node.op != Op::transpose || readers_[index_of(node.inputs[0])] != 1) return nullptr;
-    const Node& dot = graph_[node.inputs[0]];
-    if (dot.op != Op::dot || kept_.in_order(node.inputs[0])) return nullptr;
-    const DotAxes axes = axes_of_dot(graph_, dot);
-    return swaps_operands(node, axes) ? &dot : nullptr;
-  }
-
- private:
-  const Graph& graph_;
-  const KeptProducts& kept_;
-  std::vector<uint32_t> readers_;
-};
-
 }  // namespace
 
 Graph expand_products(const Graph& graph) {
   GraphRewriter rewriter(graph);
+  const Orientation orientation(graph);
   const KeptProducts kept(graph);
-  const Orientation orientation(graph, kept);
   for (size_t i = 0; i < graph.size(); ++i) {
     const auto value = static_cast<Value>(i);
     const Node& node = graph[value];
-    if (const Node* dot = orientation.swapped_dot(node)) {
+    if (const Node* dot = kept.in_order(node) ? nullptr : orientation.swapped_dot(node)) {
       rewriter.map(value, swapped(rewriter, *dot, node.type.shape));
     } else if (node.op == Op::dot && !kept.whole(value)) {
       rewriter.map(value, improved(rewriter, node));

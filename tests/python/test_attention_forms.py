@@ -474,6 +474,22 @@ def test_one_query_of_one_head_with_many_keys():
     check(with_tk, arguments, reference(*arguments), 2e-5, kernels=3)
 
 
+def test_one_query_and_keys_of_eight_bits():
+    """Computed keys and values are not written to memory as floats."""
+    rng = np.random.default_rng(0)
+    q = rng.standard_normal((4, 1, 32)).astype(np.float32)
+    k, v = (rng.integers(-127, 128, (4, 200, 32)).astype(np.int8) for _ in range(2))
+
+    def attend(q, k, v):
+        step = q.dtype.type(1 / 64)
+        return softmax(scores(q, k.astype(q.dtype) * step)) @ (v.astype(q.dtype) * step)
+
+    jitted = tk.jit(attend)
+    want = attend(q.astype(np.float64), k, v)
+    np.testing.assert_allclose(jitted(q, k, v), want, rtol=2e-5, atol=2e-5)
+    assert max(one.bytes_written for one in jitted.explain(q, k, v).kernels) < k.size
+
+
 def test_few_queries_with_many_keys():
     arguments = inputs([(5, 32), (9000, 32), (9000, 16)])
     check(with_tk, arguments, reference(*arguments), 2e-5)
