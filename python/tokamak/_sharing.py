@@ -304,6 +304,11 @@ def give_memory(x: Array, strides: Sequence[int], parts: Parts) -> None:
     _settle(x, place)
 
 
+def is_argument(x: Array) -> bool:
+    """Whether the memory is that of an argument."""
+    return is_shared(x) and x._place.root.parts is not None
+
+
 def was_written(x: Array) -> bool:
     return count_writes(x) > 0
 

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <map>
 #include <unordered_map>
 
 #include "fusion/fuse.h"
+#include "fusion/groups.h"
 #include "fusion/product.h"
 #include "ops/index_map.h"
 
@@ -44,6 +46,8 @@ class Chaining {
   }
 
  private:
+  using Points = std::vector<std::vector<Index>>;
+
   /// An operand that another kernel writes, for this product and nobody else.
   struct WrittenOperand {
     OperandRead read;
@@ -169,7 +173,6 @@ class Chaining {
 
   /// Whether a kernel needs, for a row of its domain, just that row of an input that has one element a row.
   static bool reads_own_rows(const FusedKernel& kernel, Value input) {
-    if (kernel.domain.has_sweep) return false;
     const Graph& body = kernel.body;
     const auto position = static_cast<size_t>(std::find(kernel.inputs.begin(), kernel.inputs.end(), input) -
                                               kernel.inputs.begin());
@@ -177,32 +180,52 @@ class Chaining {
     for (size_t operand : {0, 1}) {
       if (read_of_operand(body, *kernel.product, operand).array == wanted) return false;
     }
-    const size_t rows = kernel.domain.extents.size() - kernel.columns;
-    std::vector<Index> own;
-    for (size_t axis = 0; axis < rows; ++axis) own.push_back(Index::of(static_cast<LoopVar>(axis)));
+    std::map<Value, Points> seen;
     std::vector<std::pair<Value, std::vector<Index>>> work;
     for (size_t i = 0; i < body.outputs().size(); ++i) {
       const Value element = stored_element(kernel, i);
-      work.emplace_back(element, full_index(kernel.domain, body.type_of(element).shape));
+      const Shape& shape = body.type_of(element).shape;
+      work.emplace_back(element, home_index(kernel.domain, shape, !is_full(kernel.domain, shape)));
     }
     while (!work.empty()) {
       const auto [value, at] = std::move(work.back());
       work.pop_back();
-      const Node& node = body[value];
-      if (value == wanted) {
-        std::vector<Index> used;
-        for (size_t axis = 0; axis < at.size(); ++axis) {
-          if (node.type.shape[axis] != 1) used.push_back(at[axis]);
-        }
-        if (used != own) return false;
-      }
-      if (node.op == Op::dot || family_of(node.op) == OpFamily::Source) continue;
-      if (!is_pointwise(node.op) || node.op == Op::gather || node.op == Op::dynamic_slice ||
-          node.op == Op::dynamic_update_slice)
-        return false;
-      for (ElementRead& read : reads_of(body, value, at, kernel.domain.extents_function(), {}))
-        work.emplace_back(node.inputs[read.operand], std::move(read.index));
+      Points& points = seen[value];
+      if (std::find(points.begin(), points.end(), at) != points.end()) continue;
+      points.push_back(at);
+      if (value == wanted && !is_own_row(kernel, body.type_of(value).shape, at)) return false;
+      if (!add_reads(kernel, value, at, work)) return false;
     }
+    return true;
+  }
+
+  /// Whether an index is that of the row of the domain at hand.
+  static bool is_own_row(const FusedKernel& kernel, const Shape& shape, const std::vector<Index>& at) {
+    const size_t rows = kernel.domain.extents.size() - kernel.columns;
+    std::vector<Index> own;
+    for (size_t axis = 0; axis < rows; ++axis) own.push_back(Index::of(static_cast<LoopVar>(axis)));
+    std::vector<Index> used;
+    for (size_t axis = 0; axis < at.size(); ++axis) {
+      if (shape[axis] != 1) used.push_back(at[axis]);
+    }
+    return used == own;
+  }
+
+  /// Adds what a value is made from at a point, the product left out. Returns false where nobody can tell.
+  static bool add_reads(const FusedKernel& kernel, Value value, const std::vector<Index>& at,
+                        std::vector<std::pair<Value, std::vector<Index>>>& work) {
+    const Graph& body = kernel.body;
+    const Node& node = body[value];
+    if (node.op == Op::dot || family_of(node.op) == OpFamily::Source) return true;
+    if (reduces(node)) {
+      work.emplace_back(node.inputs[0], full_index(kernel.domain, body.type_of(node.inputs[0]).shape));
+      return true;
+    }
+    if (!is_pointwise(node.op) || node.op == Op::gather || node.op == Op::dynamic_slice ||
+        node.op == Op::dynamic_update_slice)
+      return false;
+    for (ElementRead& read : reads_of(body, value, at, kernel.domain.extents_function(), {}))
+      work.emplace_back(node.inputs[read.operand], std::move(read.index));
     return true;
   }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ops/contract.h"
+
 namespace tokamak {
 namespace {
 
@@ -65,10 +67,7 @@ bool worth_overwriting(const Graph& graph, const Node& scatter) {
 }
 
 bool worth_reducing_rows(const Domain& domain, int64_t terms) {
-  constexpr int64_t kTermsOfOneThread = 64 << 10;
-  constexpr int64_t kEnoughTasks = 4;
-  return element_count(domain.extents) * terms <= kTermsOfOneThread ||
-         element_count(domain.row_extents()) >= kEnoughTasks;
+  return leaves_rows_to_threads(element_count(domain.row_extents()), element_count(domain.extents) * terms);
 }
 
 }  // namespace tokamak

@@ -98,8 +98,13 @@ class RowsOfMask {
     const Shape& shape = body_.type_of(node.inputs[operand]).shape;
     if (family_of(node.op) == OpFamily::Elementwise || node.op == Op::broadcast)
       return last_axes(axes, shape.size());
-    if (node.op != Op::reshape || !keeps_order(body_, node)) return std::nullopt;
     Axes from(shape.size(), Axis::other);
+    if (node.op == Op::transpose) {
+      const Ints& permutation = node.attributes.ints(Attr::permutation);
+      for (size_t own = 0; own < axes.size(); ++own) from[static_cast<size_t>(permutation[own])] = axes[own];
+      return from;
+    }
+    if (node.op != Op::reshape || !keeps_order(body_, node)) return std::nullopt;
     size_t axis = 0;
     for (size_t own = 0; own < axes.size(); ++own) {
       if (node.type.shape[own] == 1) continue;
@@ -108,6 +113,9 @@ class RowsOfMask {
     }
     return from;
   }
+
+  /// Views that are followed to what they look at.
+  static bool is_followed(Op op) { return op == Op::reshape || op == Op::broadcast || op == Op::transpose; }
 
   const Tensor* known(Value value) const {
     if (const Tensor* tensor = body_.constant_value(value)) return tensor;
@@ -127,7 +135,7 @@ class RowsOfMask {
       });
     }
     if (node.op == Op::bit_not) return columns_where(node.inputs[0], axes, !truth, row);
-    if (node.op == Op::reshape || node.op == Op::broadcast) {
+    if (is_followed(node.op)) {
       const std::optional<Axes> from = axes_of_operand(node, axes, 0);
       return from ? columns_where(node.inputs[0], *from, truth, row) : everything();
     }
@@ -209,7 +217,7 @@ class RowsOfMask {
       const std::optional<Axes> from = axes_of_operand(node, axes, i);
       return from ? linear(node.inputs[i], *from) : std::nullopt;
     };
-    if (node.op == Op::convert || node.op == Op::reshape || node.op == Op::broadcast) return operand(0);
+    if (node.op == Op::convert || is_followed(node.op)) return operand(0);
     if (node.op != Op::add && node.op != Op::sub) return std::nullopt;
     const std::optional<Linear> a = operand(0);
     const std::optional<Linear> b = operand(1);
@@ -273,7 +281,7 @@ class RowsOfMask {
   VisibleRange seen_through_added(Value value, const Axes& axes, int64_t row) {
     const Node& node = body_[value];
     if (const Tensor* tensor = known(value)) return seen_through_numbers(*tensor, axes, row);
-    if (node.op == Op::reshape || node.op == Op::broadcast || node.op == Op::convert) {
+    if (node.op == Op::convert || is_followed(node.op)) {
       const std::optional<Axes> from = axes_of_operand(node, axes, 0);
       return from ? seen_through_added(node.inputs[0], *from, row) : VisibleRange{0, columns_};
     }

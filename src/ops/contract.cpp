@@ -36,6 +36,12 @@ int64_t extent_of(const Shape& shape, const Ints& axes) {
   return extent;
 }
 
+bool leaves_rows_to_threads(int64_t rows, int64_t multiplications) {
+  constexpr int64_t kMultiplicationsOfOneThread = 64 << 10;
+  constexpr int64_t kEnoughRows = 4;
+  return multiplications <= kMultiplicationsOfOneThread || rows >= kEnoughRows;
+}
+
 namespace rules {
 namespace {
 

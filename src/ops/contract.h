@@ -21,6 +21,10 @@ inline bool is_read_by_products(DType from, DType to) {
          (from == DType::f32 && to == DType::f64);
 }
 
+/// Whether threads have enough to share when each row of a product, of so many multiplications in all, is the
+/// work of one; or there is so little that one thread does it all.
+bool leaves_rows_to_threads(int64_t rows, int64_t multiplications);
+
 namespace rules {
 
 TensorType dot(const TypeContext& context);

@@ -5,6 +5,8 @@
 
 #include "ops/contract.h"
 #include "ops/index_map.h"
+#include "passes/attention.h"
+#include "passes/swapped_dot.h"
 
 namespace tokamak {
 namespace {
@@ -100,28 +102,16 @@ class Expansion {
 };
 
 /// Whether a transpose of a dot's result only swaps what comes from the one operand and what from the other.
-bool swaps_operands(const Node& transpose, const Node& dot, const DotAxes& axes) {
-  const size_t batch = axes.lhs_batch.size();
-  const size_t rows = axes.lhs_free.size();
-  const size_t columns = axes.rhs_free.size();
-  Ints swapped(static_cast<size_t>(dot.type.rank()));
-  for (size_t i = 0; i < swapped.size(); ++i) {
-    const size_t from = i < batch ? i : i < batch + columns ? i + rows : i - columns;
-    swapped[i] = static_cast<int64_t>(from);
-  }
-  return rows > 0 && columns > 0 && transpose.attributes.ints(Attr::permutation) == swapped;
+bool swaps_operands(const Node& transpose, const DotAxes& axes) {
+  return !axes.lhs_free.empty() && !axes.rhs_free.empty() &&
+         transpose.attributes.ints(Attr::permutation) == to_swapped(axes);
 }
 
 /// The same product with the operands in the other order, in the shape given.
 Value swapped(GraphRewriter& rewriter, const Node& dot, const Shape& shape) {
   Graph& made = rewriter.graph();
-  const Attributes& old = dot.attributes;
-  Attributes attributes{{Attr::lhs_batch, old.ints(Attr::rhs_batch)},
-                        {Attr::rhs_batch, old.ints(Attr::lhs_batch)},
-                        {Attr::lhs_contract, old.ints(Attr::rhs_contract)},
-                        {Attr::rhs_contract, old.ints(Attr::lhs_contract)}};
   const Value product =
-      made.add(Op::dot, {rewriter(dot.inputs[1]), rewriter(dot.inputs[0])}, std::move(attributes), dot.where);
+      add_swapped_dot(made, rewriter(dot.inputs[0]), rewriter(dot.inputs[1]), dot.attributes, dot.where);
   if (made.type_of(product).shape == shape) return product;
   return made.add(Op::reshape, {product}, {{Attr::shape, shape}}, dot.where);
 }
@@ -248,12 +238,52 @@ class Orientation {
     const Node& dot = graph_[node.inputs[0]];
     if (dot.op != Op::dot) return nullptr;
     const DotAxes axes = axes_of_dot(graph_, dot);
-    return swaps_operands(node, dot, axes) ? &dot : nullptr;
+    return swaps_operands(node, axes) ? &dot : nullptr;
   }
 
  private:
   const Graph& graph_;
   const std::vector<uint32_t>& readers_;
+};
+
+/// Whether a product of attention, with a row for every query, is better off in one kernel with the other
+/// one: its threads share the queries.
+bool is_worth_keeping(const Graph& graph, const std::vector<uint32_t>& readers, const Node& dot) {
+  const Sizes sizes(graph.type_of(dot.inputs[0]).shape, graph.type_of(dot.inputs[1]).shape,
+                    axes_of_dot(graph, dot));
+  const bool has_windows = is_windowed(graph, dot.inputs[0]) || is_windowed(graph, dot.inputs[1]);
+  if (sizes.has_vector() && is_computed_for_it(graph, readers, dot.inputs[1])) return false;
+  return is_float(dot.type.dtype) && sizes.depth > 1 && dot.type.elements() > 0 && !has_windows &&
+         leaves_rows_to_threads(sizes.batch * sizes.rows, dot.type.elements() * sizes.depth);
+}
+
+/// The products of attention that are as they should be.
+class KeptProducts {
+ public:
+  KeptProducts(const Graph& graph, const std::vector<uint32_t>& readers)
+      : in_order_(graph.size(), false), whole_(graph.size(), false) {
+    for (const Attention& attention : find_attention(graph)) {
+      if (attention.keys_are_rows || attention.weights != 0) continue;  // orient-attention sees to it first
+      in_order_[index_of(attention.scores)] = true;
+      in_order_[index_of(attention.mixed)] = true;
+      if (!is_worth_keeping(graph, readers, graph[attention.scores]) ||
+          !is_worth_keeping(graph, readers, graph[attention.mixed]))
+        continue;
+      whole_[index_of(attention.scores)] = true;
+      whole_[index_of(attention.mixed)] = true;
+    }
+  }
+
+  /// Whether a node is the transpose of a product whose operands must stay in their order.
+  bool in_order(const Node& transpose) const {
+    return transpose.op == Op::transpose && in_order_[index_of(transpose.inputs[0])];
+  }
+  /// Whether it must stay a product.
+  bool whole(Value dot) const { return whole_[index_of(dot)]; }
+
+ private:
+  std::vector<bool> in_order_;
+  std::vector<bool> whole_;
 };
 
 }  // namespace
@@ -262,12 +292,13 @@ Graph expand_products(const Graph& graph) {
   GraphRewriter rewriter(graph);
   const std::vector<uint32_t> readers = count_uses(graph);
   const Orientation orientation(graph, readers);
+  const KeptProducts kept(graph, readers);
   for (size_t i = 0; i < graph.size(); ++i) {
     const auto value = static_cast<Value>(i);
     const Node& node = graph[value];
-    if (const Node* dot = orientation.swapped_dot(node)) {
+    if (const Node* dot = kept.in_order(node) ? nullptr : orientation.swapped_dot(node)) {
       rewriter.map(value, swapped(rewriter, *dot, node.type.shape));
-    } else if (node.op == Op::dot) {
+    } else if (node.op == Op::dot && !kept.whole(value)) {
       rewriter.map(value, improved(rewriter, node, readers));
     } else {
       rewriter.copy(value);

@@ -11,6 +11,8 @@ namespace tokamak {
 ///   =>  %0 = mul %w, %x;  %1 = reduce_sum %0 {axes=[1]}
 /// A small product over a long axis becomes the sum of products over pieces of it.
 /// The transpose of a product that nothing else reads becomes the product of the operands in the other order.
+/// The products of attention stay, unless there are so few queries that threads have to share the keys of
+/// one.
 Graph expand_products(const Graph& graph);
 
 }  // namespace tokamak

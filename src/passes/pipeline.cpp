@@ -14,6 +14,7 @@
 #include "passes/halve_symmetric.h"
 #include "passes/narrow_sorts.h"
 #include "passes/normalise_late.h"
+#include "passes/orient_attention.h"
 #include "passes/read_back.h"
 #include "passes/simplify.h"
 
@@ -32,6 +33,10 @@ constexpr GraphPass kGraphPasses[] = {
     // After folding, which makes constants of the factors; before the next round folds them into the weights.
     {"fold-scales", "make the factors of a product part of its constant weights",
      [](const Graph& graph, const PipelineOptions&) { return fold_scales(graph); }, OpFamily::Contract},
+    // Before those that look for the weights in the first operand, and for scores that are better not
+    // expanded.
+    {"orient-attention", "give scores a row for every query, and put weights before values",
+     [](const Graph& graph, const PipelineOptions&) { return orient_attention(graph); }, OpFamily::Contract},
     {"normalise-late", "divide by the sums of a softmax after the product that follows",
      [](const Graph& graph, const PipelineOptions&) { return normalise_late(graph); }, OpFamily::Contract},
     // Before the rest: what it writes has views and conversions to simplify.

@@ -21,6 +21,67 @@ def test_masks():
         tk.jit(lambda a: a.__setitem__(a[1:] > 1, 1))(np.arange(5.0))
 
 
+KNOWN = np.arange(12).reshape(3, 4) % 5 < 2
+KNOWN_IN_FRONT = np.array([True, False, True])
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda a: a.__setitem__(KNOWN, -1),
+        lambda a: a.__setitem__(KNOWN, np.float64(2.5)),
+        lambda a: a.__setitem__(KNOWN_IN_FRONT, a[0, 0, 0]),
+        lambda a: a.__setitem__((..., np.array([False, True])), 7),
+        lambda a: a.__setitem__((slice(1, None), KNOWN[0], 1), 7),
+        lambda a: a.__setitem__((0, KNOWN[0]), 7),
+        lambda a: a.__setitem__((KNOWN_IN_FRONT, None, slice(None), 0), 7),
+        lambda a: a[..., ::-1].__setitem__(KNOWN, 3),
+        lambda a: a.__setitem__(np.zeros((3, 4), bool), 3),
+        lambda a: a.__setitem__([True, False, True], 3),
+    ],
+)
+@pytest.mark.parametrize("copies", [1, 2000], ids=["small", "large"])
+def test_numbers_under_a_known_mask(write, copies):
+    """In memory of the caller's, and in what is computed: small, and larger than what is written otherwise."""
+    a = np.tile(np.arange(24.0).reshape(3, 4, 2), (copies, 1, 1, 1))
+
+    def to_argument(a):
+        write(a[0])
+        return a
+
+    def to_result(a):
+        b = a[-1] * 2
+        write(b)
+        return b + 1
+
+    def to_all(a):
+        b = np.moveaxis(a * 2, 0, -1)
+        b[KNOWN] = 5
+        b[..., KNOWN[0, :2], :] = 7
+        return b + 1
+
+    check_writes(to_argument, a)
+    check_writes(to_result, a)
+    check_writes(to_all, a)
+
+
+def test_known_masks_behind_an_ellipsis():
+    def work(a, row):
+        b = a * 2
+        b[..., KNOWN] = row
+        b[..., None, KNOWN_IN_FRONT, :] += 1
+        return b, a[..., KNOWN], a[..., KNOWN_IN_FRONT, 1:], a[0, ..., KNOWN[2]]
+
+    a = np.arange(72.0).reshape(2, 3, 3, 4)
+    check_writes(work, a, np.arange(float(KNOWN.sum())))
+
+
+def test_known_masks_that_do_not_fit():
+    for key in ((..., np.ones(3, bool)), np.ones((3, 2), bool), (0, np.ones(5, bool))):
+        with pytest.raises(IndexError, match="mask of shape"):
+            tk.jit(lambda a, key=key: (a * 2).__setitem__(key, 0))(np.ones((3, 4, 2)))
+
+
 def test_elements_under_a_mask():
     def work(a, b):
         a[a > 5] += 1

@@ -95,9 +95,12 @@ def _listed(key: Any) -> list[Any]:
 
 def expanded(x: Any, key: Any) -> list[Any]:
     """The key as a list with one item per axis (and newaxis where new ones are), each an int, slice, None or array."""
+    given = [_item(x, item) for item in (key if isinstance(key, tuple) else (key,))]
     items: list[Any] = []
-    for item in key if isinstance(key, tuple) else (key,):
-        items += _items(x, item, sum(one is not None and one is not Ellipsis for one in items))
+    for i, item in enumerate(given):
+        is_behind = any(one is Ellipsis for one in given[:i])
+        axis = x.ndim - sum(map(_axes_of, given[i:])) if is_behind else sum(map(_axes_of, given[:i]))
+        items += _items(x, item, axis)
     used = sum(item is not None and item is not Ellipsis for item in items)
     if used > x.ndim:
         fail(UserIndexError, f"too many indices for {x._type_text}: {used} were given")
@@ -108,10 +111,20 @@ def expanded(x: Any, key: Any) -> list[Any]:
     return items[:at] + [slice(None)] * (x.ndim - used) + items[at + 1 :]
 
 
-def _items(x: Any, given: Any, axis: int) -> list[Any]:
+def _is_known_mask(item: Any) -> bool:
+    return is_ndarray(item) and item.dtype.kind == "b"
+
+
+def _axes_of(item: Any) -> int:
+    """How many axes an item of a key is for."""
+    if item is None or item is Ellipsis:
+        return 0
+    return int(item.ndim) if _is_known_mask(item) else 1
+
+
+def _items(x: Any, item: Any, axis: int) -> list[Any]:
     """One item of a key; a known mask is an array of indices for each of its axes."""
-    item = _item(x, given)
-    if not is_ndarray(item) or item.dtype.kind != "b":
+    if not _is_known_mask(item):
         return [item]
     if item.ndim == 0:
         unsupported("indexing with a bool", "use np.where with three arguments")

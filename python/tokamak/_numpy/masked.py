@@ -44,11 +44,12 @@ def refuse_returning(elements: Masked) -> NoReturn:
     raise make(Unsupported, f"returning x[mask] is not supported, {_WHY}: {_RETURN}", elements.where)
 
 
-def everywhere(mask: Any, x: Any) -> Any:
-    """The mask, for every element of x: it may cover only the first axes."""
-    if mask.ndim == 0 or tuple(mask.shape) != tuple(x.shape[: mask.ndim]):
-        fail(UserIndexError, f"a boolean mask of shape {tuple(mask.shape)} does not fit {x._type_text}")
-    return broadcast(reshape(mask, [*mask.shape, *[1] * (x.ndim - mask.ndim)]), x.shape)
+def everywhere(mask: Any, x: Any, axis: int = 0) -> Any:
+    """The mask, for every element of x: it may cover only some axes, from one on."""
+    if mask.ndim == 0 or tuple(mask.shape) != tuple(x.shape[axis : axis + mask.ndim]):
+        place = f" from axis {axis} on" if axis else ""
+        fail(UserIndexError, f"a boolean mask of shape {tuple(mask.shape)} does not fit {x._type_text}{place}")
+    return broadcast(reshape(mask, [*mask.shape, *[1] * (x.ndim - axis - mask.ndim)]), x.shape)
 
 
 #: Those that take where=, and so can leave elements out.
@@ -266,16 +267,23 @@ def is_computed_mask(key: Any) -> bool:
     return isinstance(key, ArrayBase) and key._traced and key.dtype.kind == "b"
 
 
+def is_mask(key: Any) -> bool:
+    """Whether it is one that is computed, or that is known already."""
+    return is_computed_mask(key) or (is_index_array(key) and key.dtype.kind == "b" and key.ndim > 0)
+
+
 def _is_basic(item: Any) -> bool:
     is_integer = isinstance(item, (int, np.integer)) and not isinstance(item, (bool, ArrayBase))
     return item is None or item is Ellipsis or isinstance(item, slice) or is_integer
 
 
-def view_under_mask(x: Any, key: Any) -> tuple[Any, Any, int] | None:
+def view_under_mask(
+    x: Any, key: Any, counts: Callable[[Any], bool] = is_computed_mask
+) -> tuple[Any, Any, int] | None:
     """x[mask, 0], x[1:, mask]: the view of x that the rest of the key gives, the mask and the axis of the view where it
-    begins. None if the key is not of that kind: one mask that is computed, beside integers, slices, ellipsis and newaxis."""
+    begins. None if the key is not of that kind: one mask that counts, beside integers, slices, ellipsis and newaxis."""
     items = list(key) if isinstance(key, tuple) else [key]
-    at = [i for i, item in enumerate(items) if is_computed_mask(item)]
+    at = [i for i, item in enumerate(items) if counts(item)]
     if len(at) != 1 or not all(_is_basic(item) for i, item in enumerate(items) if i != at[0]):
         return None
     mask, before, after = items[at[0]], items[: at[0]], items[at[0] + 1 :]

@@ -17,7 +17,7 @@ from .._ops import apply, as_array, broadcast, convert, is_array, is_number, res
 from .._registry import implements
 from .._unknown import IN_NDARRAY, need_more
 from .indexing import basic, expanded, is_index_array
-from .masked import Masked, everywhere, is_same_mask, refuse, view_under_mask
+from .masked import Masked, everywhere, is_computed_mask, is_mask, is_same_mask, refuse, view_under_mask
 
 #: Known places in an array as small as this are a choice between old and new elements, which fuses with what follows.
 _FEW = 1 << 14
@@ -28,7 +28,9 @@ _FEW_SLICES = 4
 
 
 def setitem(x: Any, key: Any, value: Any) -> None:
-    if (found := view_under_mask(x, key)) is not None:
+    is_one = is_number(value) or getattr(value, "ndim", None) == 0
+    counts = is_mask if is_one and _is_choice(x) else is_computed_mask
+    if (found := view_under_mask(x, key, counts)) is not None:
         _write_under_mask(*found, value)
         return
     items = expanded(x, key)
@@ -39,6 +41,13 @@ def setitem(x: Any, key: Any, value: Any) -> None:
     if part.ndim == 0 and np.ndim(value) and not _has_ellipsis(key):
         fail(UserValueError, "setting an array element with a sequence.")
     _sharing.write(part, fitting(part, value, "x[...] = y", "unsafe"), "x[...] = y")
+
+
+def _is_choice(x: Any) -> bool:
+    """Whether a number under a known mask is written by choosing for every element, which fuses with what makes x and what follows.
+    In the memory of a large argument only the elements under the mask are written."""
+    is_in_memory = x.size > _FEW and _sharing.is_argument(x)
+    return not is_in_memory and _sharing.count_writes(x) < _MANY_WRITES
 
 
 def _has_ellipsis(key: Any) -> bool:
@@ -100,23 +109,21 @@ def broadcast_into(value: Any, shape: Sequence[int], what: str) -> Any:
 
 def _write_under_mask(x: Any, mask: Any, axis: int, value: Any) -> None:
     """x[mask] = value, where the mask begins at an axis: behind others, the value has to be the same for all elements."""
-    if axis != 0:
-        if np.ndim(value) != 0:
-            refuse("x[:, mask] = y with a y that is not a number")
-        x = np.moveaxis(x, range(axis, axis + mask.ndim), range(mask.ndim))
-    _sharing.write(x, _masked(x, mask, value), "x[mask] = y")
+    if axis != 0 and np.ndim(value) != 0:
+        refuse("x[:, mask] = y with a y that is not a number")
+    _sharing.write(x, _masked(x, as_array(mask), axis, value), "x[mask] = y")
 
 
-def _masked(x: Any, mask: Any, given: Any) -> Any:
+def _masked(x: Any, mask: Any, axis: int, given: Any) -> Any:
     """x with `given` where the mask is true: elements under the same mask, or what is the same for all of them, but for
     the axes behind."""
-    where = broadcast(mask, x.shape) if mask.ndim == 0 else everywhere(mask, x)
+    where = broadcast(mask, x.shape) if mask.ndim == 0 else everywhere(mask, x, axis)
     if isinstance(given, Masked):
         if not is_same_mask(given.mask, mask) or given.values.shape != x.shape:
             refuse("x[mask] = y[other_mask]")
         return select(where, convert(given.values, x.dtype), x)
     value = as_array(given)
-    behind = x.ndim - mask.ndim
+    behind = x.ndim - axis - mask.ndim
     if value.ndim == behind + 1 and value.shape[0] == 1:
         value = reshape(value, value.shape[1:])
     if value.ndim > behind:

@@ -72,11 +72,13 @@ bool both_wrap(const Bindings& bound) {
 }  // namespace
 
 std::vector<Rule> convert_rules() {
-  const Term x = variable(0);
+  const Term x = variable(0), p = condition(0), c = constant(0), d = constant(1);
   return {
       {convert_to(0, x), x, DTypes::any, is_same_dtype},
       {convert_to(1, convert_to(0, x)), convert_to(1, x), DTypes::any, first_step_is_free},
       {convert_to(1, convert_to(0, x)), convert_to(1, x), DTypes::integers, both_wrap},
+      // Numbers are converted when the program is compiled: a mask made of them takes no more than a choice.
+      {convert_to(0, select(p, c, d)), select(p, convert_to(0, c), convert_to(0, d))},
   };
 }
 

@@ -82,6 +82,18 @@ TEST(HiddenScores, OfWindows) {
   EXPECT_LE(found.visible->rows[99].end, found.visible->rows[99].first) << "it sees nothing";
 }
 
+TEST(HiddenScores, BehindATransposedMask) {
+  const Found found = find(attention(R"(
+    %key = iota {shape=[80,100], axis=0, dtype=i64}
+    %query = iota {shape=[80,100], axis=1, dtype=i64}
+    %future = gt %key, %query
+    %turned = transpose %future {permutation=[1,0]}
+    %m = select %turned, -inf, %s)"));
+  ASSERT_TRUE(found.visible);
+  EXPECT_THAT(found.row(41), ElementsAre(0, 42));
+  EXPECT_THAT(found.row(99), ElementsAre(0, 80));
+}
+
 TEST(HiddenScores, OfTwoMasksAreThoseOfEither) {
   const Found found = find(attention(R"(
     %some = select %mask, %s, -inf

@@ -122,11 +122,21 @@ void RandomMaker::add_convolution() {
   if (chance(2)) graph_.add(Op::max, {made, scalar(dtype, 0)});
 }
 
-/// softmax(q k' + mask) v over [batch, heads], with or without what is hidden.
+Value RandomMaker::transposed_matrices(Value of) {
+  Ints permutation(type_of(of).shape.size());
+  std::iota(permutation.begin(), permutation.end(), 0);
+  std::swap(permutation[permutation.size() - 1], permutation[permutation.size() - 2]);
+  return graph_.add(Op::transpose, {of}, {{Attr::permutation, permutation}});
+}
+
+/// softmax(q k' + mask) v over [batch, heads], with or without what is hidden, in any order of the operands.
 void RandomMaker::add_attention() {
   const DType dtype = chance(4) ? float_dtype() : DType::f32;
   const Shape batch = shape_between(0, 2, 1, 3);
-  const int rows = sized(options_.large ? 30 : 70), columns = chance(2) ? rows : sized(30), depth = sized(8);
+  const int queries = chance(5) ? 1 : sized(options_.large ? 30 : 70);
+  const int keys = chance(2) ? queries : sized(30), depth = sized(8);
+  const bool keys_first = chance(3);
+  const int rows = keys_first ? keys : queries, columns = keys_first ? queries : keys;
   auto with = [&](std::initializer_list<int64_t> more) {
     Shape all = batch;
     all.insert(all.end(), more);
@@ -134,8 +144,8 @@ void RandomMaker::add_attention() {
   };
   Ints batched(batch.size());
   std::iota(batched.begin(), batched.end(), 0);
-  const Value keys = operand(dtype, with({depth, columns}));
-  Value scores = matrix_product(operand(dtype, with({rows, depth})), keys, batched, batched);
+  const Value second = operand(dtype, with({depth, columns}));
+  Value scores = matrix_product(operand(dtype, with({rows, depth})), second, batched, batched);
   if (chance(2)) scores = graph_.add(Op::mul, {scores, scalar(dtype, 0.25)});
   if (chance(2)) {  // causal, by index
     auto places = [&](int64_t axis) {
@@ -148,8 +158,14 @@ void RandomMaker::add_attention() {
   } else if (chance(2)) {
     scores = graph_.add(Op::add, {scores, operand(dtype, {rows, columns})});
   }
-  const Value weights = softmax(scores, type_of(scores).rank() - 1);
-  matrix_product(weights, operand(dtype, with({columns, pick(1, 16)})), batched, batched);
+  Value weights = softmax(scores, type_of(scores).rank() - (keys_first ? 2 : 1));
+  const bool behind = chance(3);
+  if (keys_first != behind) weights = transposed_matrices(weights);
+  const int features = pick(1, 16);
+  Value mixed = behind ? matrix_product(operand(dtype, with({features, keys})), weights, batched, batched)
+                       : matrix_product(weights, operand(dtype, with({keys, features})), batched, batched);
+  if (chance(4)) mixed = transposed_matrices(mixed);
+  if (chance(4)) softmax(mixed, type_of(mixed).rank() - 1);
 }
 
 /// x' x, and the diagonal of it.

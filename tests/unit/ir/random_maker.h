@@ -60,6 +60,7 @@ class RandomMaker {
   Value matrix_product(Value lhs, Value rhs, Ints lhs_batch = {}, Ints rhs_batch = {});
   Value reduced_keeping(Op op, Value of, int64_t axis);
   Value softmax(Value of, int64_t axis);
+  Value transposed_matrices(Value of);
   void add_softmax();
   void add_normalisation();
   void add_layer();
