@@ -32,8 +32,9 @@ struct Sizes {
   bool has_vector() const { return rows == 1 || columns == 1; }
 };
 
-bool is_worth_expanding(const Sizes& sizes, DType dtype) {
+bool is_worth_expanding(const Sizes& sizes, DType dtype, bool only_needed) {
   if (sizes.rows == 0 || sizes.columns == 0 || sizes.depth <= 1 || sizes.batch == 0) return true;
+  if (only_needed && !sizes.has_vector()) return false;
   if (sizes.has_vector()) {
     const int64_t lines = std::max(sizes.rows, sizes.columns);
     return !is_float(dtype) || lines * sizes.depth < kLargeMatrix ||
@@ -210,15 +211,15 @@ bool is_windowed(const Graph& graph, Value value) {
   return false;
 }
 
-Value improved(GraphRewriter& rewriter, const Node& dot) {
+Value improved(GraphRewriter& rewriter, const Node& dot, bool only_needed) {
   const Graph& graph = rewriter.old();
   const DotAxes axes = axes_of_dot(graph, dot);
   const Sizes sizes(graph.type_of(dot.inputs[0]).shape, graph.type_of(dot.inputs[1]).shape, axes);
   const std::vector<Value> inputs = rewriter(std::span<const Value>(dot.inputs));
   const bool has_windows = is_windowed(graph, dot.inputs[0]) || is_windowed(graph, dot.inputs[1]);
-  if (is_worth_expanding(sizes, dot.type.dtype) || (sizes.has_vector() && has_windows))
+  if (is_worth_expanding(sizes, dot.type.dtype, only_needed) || (sizes.has_vector() && has_windows))
     return Expansion(rewriter.graph(), dot, axes).run(inputs[0], inputs[1]);
-  if (!sizes.has_vector() && Pieces::are_worth_it(sizes, axes, dot.type.dtype))
+  if (!only_needed && !sizes.has_vector() && Pieces::are_worth_it(sizes, axes, dot.type.dtype))
     return Pieces(rewriter.graph(), dot, axes).run(inputs[0], inputs[1]);
   // Of a matrix and a vector, the vector goes first.
   if (sizes.columns == 1) return swapped(rewriter, dot, dot.type.shape);
@@ -245,16 +246,16 @@ class Orientation {
 
 }  // namespace
 
-Graph expand_products(const Graph& graph) {
+Graph expand_products(const Graph& graph, bool only_needed) {
   GraphRewriter rewriter(graph);
   const Orientation orientation(graph);
   for (size_t i = 0; i < graph.size(); ++i) {
     const auto value = static_cast<Value>(i);
     const Node& node = graph[value];
-    if (const Node* dot = orientation.swapped_dot(node)) {
+    if (const Node* dot = only_needed ? nullptr : orientation.swapped_dot(node)) {
       rewriter.map(value, swapped(rewriter, *dot, node.type.shape));
     } else if (node.op == Op::dot) {
-      rewriter.map(value, improved(rewriter, node));
+      rewriter.map(value, improved(rewriter, node, only_needed));
     } else {
       rewriter.copy(value);
     }

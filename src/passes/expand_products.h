@@ -11,6 +11,7 @@ namespace tokamak {
 ///   =>  %0 = mul %w, %x;  %1 = reduce_sum %0 {axes=[1]}
 /// A small product over a long axis becomes the sum of products over pieces of it.
 /// The transpose of a product that nothing else reads becomes the product of the operands in the other order.
-Graph expand_products(const Graph& graph);
+/// `only_needed` writes as sums only what kernels of products do not do, and leaves the rest as it is.
+Graph expand_products(const Graph& graph, bool only_needed = false);
 
 }  // namespace tokamak
