@@ -3,7 +3,7 @@
     python docs/check.py [--update] [PAGE ...]
 
 In a page:
-  ```python ... ```            is run; all of a page is one program
+  ```python ... ```            is run, as a file example.py; all of a page is one program
   <!-- run ... -->             is run too, but not shown
   ```text ... ```              right after either is what it prints, an uncaught error included
   <!-- from FILE --> ```...``` is an excerpt of a file: consecutive lines of it, whatever their indentation
@@ -19,6 +19,7 @@ import argparse
 import contextlib
 import difflib
 import io
+import linecache
 import os
 import re
 import sys
@@ -74,8 +75,12 @@ def blocks_of(lines: list[str]) -> list[Block]:
 
 
 def run(block: Block, names: dict[str, object]) -> list[str]:
+    """As a file of its own, in the folder that it is run in: errors look at the line that they name."""
     printed = io.StringIO()
-    code = compile("\n".join(block.lines) + "\n", "example.py", "exec", dont_inherit=True)
+    text = "\n".join(block.lines) + "\n"
+    Path("example.py").write_text(text)
+    linecache.clearcache()
+    code = compile(text, "example.py", "exec", dont_inherit=True)
     with contextlib.redirect_stdout(printed):
         try:
             exec(code, names)

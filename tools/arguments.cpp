@@ -7,7 +7,8 @@ namespace tokamak::tool {
 
 Arguments::Arguments(std::span<const Option> options, std::span<char* const> words) {
   bool options_over = false;
-  for (const std::string_view word : words) {
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string_view word = words[i];
     if (options_over || word == "-" || !word.starts_with('-')) {
       files_.emplace_back(word);
       continue;
@@ -21,13 +22,18 @@ Arguments::Arguments(std::span<const Option> options, std::span<char* const> wor
     const auto option =
         std::find_if(options.begin(), options.end(), [&](const Option& o) { return o.name == name; });
     if (option == options.end()) throw UsageError("there is no option " + std::string(name));
-    const bool has_value = equals != std::string_view::npos;
-    if (has_value && option->value.empty()) throw UsageError(std::string(name) + " takes no value");
-    if (!has_value && !option->value.empty()) {
-      throw UsageError(std::string(name) + " needs a value: " + std::string(name) + "=" +
-                       std::string(option->value));
+    std::string value;
+    if (equals != std::string_view::npos) {
+      if (option->value.empty()) throw UsageError(std::string(name) + " takes no value");
+      value = word.substr(equals + 1);
+    } else if (!option->value.empty()) {
+      if (i + 1 == words.size() || std::string_view(words[i + 1]).starts_with("--")) {
+        throw UsageError(std::string(name) + " needs a value: " + std::string(name) + "=" +
+                         std::string(option->value));
+      }
+      value = words[++i];
     }
-    given_.push_back({option->name, has_value ? std::string(word.substr(equals + 1)) : std::string()});
+    given_.push_back({option->name, std::move(value)});
   }
 }
 

@@ -15,7 +15,8 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// An option of a subcommand: "--types", or "--passes=NAMES" when `value` names what it takes.
+/// An option of a subcommand: "--types", or "--passes=NAMES" (also "--passes NAMES") when `value` names what
+/// it takes.
 struct Option {
   std::string_view name;   ///< with its dashes
   std::string_view value;  ///< empty for a switch

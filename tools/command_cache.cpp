@@ -6,10 +6,10 @@
 #include <ctime>
 #include <iomanip>
 #include <iostream>
-#include <sstream>
 
 #include "commands.h"
 #include "support/json.h"
+#include "support/sizes.h"
 #include "tokamak/errors.h"
 
 namespace tokamak::tool {
@@ -18,20 +18,6 @@ namespace {
 constexpr Option kOptions[] = {
     {"--json", "", "as JSON; sizes in bytes, times in seconds since 1970"},
 };
-
-std::string size_text(int64_t bytes) {
-  std::ostringstream text;
-  text.precision(3);
-  const auto size = static_cast<double>(bytes);
-  if (bytes < 1 << 10) {
-    text << bytes << " B";
-  } else if (bytes < 1 << 20) {
-    text << size / (1 << 10) << " KB";
-  } else {
-    text << size / (1 << 20) << " MB";
-  }
-  return text.str();
-}
 
 std::string time_text(time_t seconds) {
   tm parts{};
@@ -83,14 +69,14 @@ void print_json(const DiskCache::Settings& settings, const std::vector<DiskCache
 }
 
 void print_size(const DiskCache::Settings& settings, const std::vector<DiskCache::Entry>& entries) {
-  std::cout << settings.folder << ": " << plural(entries.size()) << ", " << size_text(bytes_of(entries))
-            << " of " << size_text(settings.max_bytes) << "\n";
+  std::cout << settings.folder << ": " << plural(entries.size()) << ", " << bytes_text(bytes_of(entries))
+            << " of " << bytes_text(settings.max_bytes) << "\n";
   if (!settings.off.empty()) std::cout << "It is off: " << settings.off << "\n";
 }
 
 void print_list(const std::vector<DiskCache::Entry>& entries) {
   for (const DiskCache::Entry& entry : entries) {
-    std::cout << time_text(entry.used.tv_sec) << std::setw(9) << size_text(entry.bytes) << "  "
+    std::cout << time_text(entry.used.tv_sec) << std::setw(9) << bytes_text(entry.bytes) << "  "
               << (entry.label.empty() ? "(of another version, or damaged)" : entry.label) << "\n";
   }
 }
@@ -114,7 +100,7 @@ int run_cache(const Arguments& arguments) {
     if (arguments.has("--json")) {
       print_json(settings, {}, false);
     } else {
-      std::cout << plural(removed) << " removed, " << size_text(bytes_of(entries)) << "\n";
+      std::cout << plural(removed) << " removed, " << bytes_text(bytes_of(entries)) << "\n";
     }
   } else if (action == "size" || action == "list") {
     const std::vector<DiskCache::Entry> entries = entries_of(cache);

@@ -1,6 +1,10 @@
 // The `tokamak` command.
 
-#include <cstdio>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 #include <iostream>
 #include <new>
 
@@ -44,9 +48,7 @@ int run_command(const Command& command, std::span<char* const> words) {
     }
   }
   try {
-    const int code = command.run(Arguments(command.options(), words));
-    std::cout.flush();
-    return code;
+    return command.run(Arguments(command.options(), words));
   } catch (const UsageError& error) {
     std::cerr << "tokamak " << command.name << ": " << error.what() << "\n(see 'tokamak " << command.name
               << " --help')\n";
@@ -80,9 +82,35 @@ int run(std::span<char* const> words) {
   return kUsageError;
 }
 
+/// What is printed to a standard output that is closed must not end up in a file that is opened in its place.
+void keep_closed_what_is_closed() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) == -1 && errno == EBADF)
+      (void)open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
+/// All that is printed has to arrive. Whoever reads no further, as `head` does, has had enough: that needs no
+/// message.
+int run_and_flush(std::span<char* const> words) {
+  keep_closed_what_is_closed();
+  std::cout.exceptions(std::ios::badbit);
+  try {
+    const int code = run(words);
+    std::cout.flush();
+    return code;
+  } catch (const std::ios_base::failure&) {
+    const int reason = errno;
+    std::cout.exceptions(std::ios::goodbit);  // it is flushed once more when the program ends
+    if (reason != EPIPE)
+      std::cerr << "error: cannot write to the standard output: " << std::strerror(reason) << "\n";
+    return kInputError;
+  }
+}
+
 }  // namespace
 }  // namespace tokamak::tool
 
 int main(int argc, char** argv) {
-  return tokamak::tool::run({argv + 1, static_cast<size_t>(argc > 0 ? argc - 1 : 0)});
+  return tokamak::tool::run_and_flush({argv + 1, static_cast<size_t>(argc > 0 ? argc - 1 : 0)});
 }

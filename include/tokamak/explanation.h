@@ -22,7 +22,8 @@ struct OperationReport {
   SourceLocation line;      ///< the user's
   bool is_view = false;     ///< costs nothing: index arithmetic of whoever reads it
   bool is_output = false;
-  bool is_dead = false;  ///< no output depends on it
+  bool is_dead = false;     ///< no output depends on it, and the function does not write to it
+  bool is_written = false;  ///< an argument that the function writes to
   /// Those that compute it, by position; more than one where that is cheaper. Of an operation as traced that
   /// the passes found a way around: those that compute what reads it.
   std::vector<int> kernels;
@@ -83,11 +84,15 @@ struct BufferReport {
 
 /// The memory that a program takes, as planned.
 struct MemoryReport {
-  int64_t peak_bytes = 0;   ///< arena and outputs, as planned
-  int64_t naive_bytes = 0;  ///< one buffer for every intermediate value and output
-  int64_t arena_bytes = 0;
-  int64_t output_bytes = 0;
-  std::string plan;  ///< a line per buffer: offset, size, lifetime, what it reuses
+  /// Arena, results and scratch: what a call takes beside its arguments and the constants.
+  int64_t peak_bytes = 0;
+  /// The same with a buffer of its own for every operation, every result, packed operand and partial sum,
+  /// none used twice. Views that nobody copies need none.
+  int64_t naive_bytes = 0;
+  int64_t arena_bytes = 0;    ///< intermediate values, operands packed as a whole, partial sums
+  int64_t output_bytes = 0;   ///< results and their copies, but for those in the memory of an argument
+  int64_t scratch_bytes = 0;  ///< of the threads, while a kernel runs: the most that one takes
+  std::string plan;           ///< a line per buffer: offset, size, lifetime, what it reuses
   std::vector<BufferReport> buffers;
 };
 
@@ -134,6 +139,9 @@ class TOKAMAK_API Explanation {
 
   /// What recording the graph took, which the front end knows: the first of the stages.
   void add_tracing(double milliseconds) { times_.insert(times_.begin(), {"trace", milliseconds}); }
+
+  /// The function writes to this parameter, which the front end knows: it is not without use.
+  void note_written(size_t parameter);
 
   /// A summary for a terminal.
   std::string to_string() const;

@@ -5,6 +5,7 @@
 #include <frameobject.h>  // PyFrame_GetBack, before Python 3.11
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 
 namespace tokamak::python {
@@ -16,14 +17,20 @@ std::vector<std::string>& library_folders() {
   return *folders;
 }
 
-std::string_view text_of(PyObject* string) {
+/// As UTF-8. What is no character, as in names of files in another encoding, is written as an escape: `made`
+/// is where that text then is.
+std::string_view text_of(PyObject* string, std::string& made) {
   Py_ssize_t size = 0;
-  const char* text = PyUnicode_AsUTF8AndSize(string, &size);
-  if (text == nullptr) {
+  if (const char* text = PyUnicode_AsUTF8AndSize(string, &size)) return {text, static_cast<size_t>(size)};
+  PyErr_Clear();
+  PyObject* bytes = PyUnicode_AsEncodedString(string, "utf-8", "backslashreplace");
+  if (bytes == nullptr) {
     PyErr_Clear();
     return {};
   }
-  return {text, static_cast<size_t>(size)};
+  made.assign(PyBytes_AS_STRING(bytes), static_cast<size_t>(PyBytes_GET_SIZE(bytes)));
+  Py_DECREF(bytes);
+  return made;
 }
 
 bool is_library(std::string_view file) {
@@ -33,9 +40,10 @@ bool is_library(std::string_view file) {
 
 SourceLocation location_of(PyFrameObject* frame, PyCodeObject* code) {
   SourceLocation where;
-  where.file = text_of(code->co_filename);
+  std::string made;
+  where.file = text_of(code->co_filename, made);
   where.line = static_cast<uint32_t>(PyFrame_GetLineNumber(frame));
-  where.function = text_of(code->co_name);
+  where.function = text_of(code->co_name, made);
   return where;
 }
 
@@ -43,9 +51,10 @@ SourceLocation search_frames() {
   PyFrameObject* frame = PyEval_GetFrame();
   Py_XINCREF(frame);
   SourceLocation where;
+  std::string made;
   while (frame != nullptr) {
     PyCodeObject* code = PyFrame_GetCode(frame);
-    const bool users = !is_library(text_of(code->co_filename));
+    const bool users = !is_library(text_of(code->co_filename, made));
     if (users) where = location_of(frame, code);
     Py_DECREF(code);
     PyFrameObject* back = users ? nullptr : PyFrame_GetBack(frame);

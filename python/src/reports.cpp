@@ -47,6 +47,7 @@ void bind_operation(nb::module_& module) {
       .def_ro("is_view", &OperationReport::is_view)
       .def_ro("is_output", &OperationReport::is_output)
       .def_ro("is_dead", &OperationReport::is_dead)
+      .def_ro("is_written", &OperationReport::is_written)
       .def_ro("kernels", &OperationReport::kernels)
       .def_prop_ro("becomes",
                    [](const OperationReport& report) {
@@ -120,6 +121,7 @@ void bind_memory(nb::module_& module) {
       .def_ro("naive_bytes", &MemoryReport::naive_bytes)
       .def_ro("arena_bytes", &MemoryReport::arena_bytes)
       .def_ro("output_bytes", &MemoryReport::output_bytes)
+      .def_ro("scratch_bytes", &MemoryReport::scratch_bytes)
       .def_ro("plan", &MemoryReport::plan)
       .def_ro("buffers", &MemoryReport::buffers)
       .def("__str__", [](const MemoryReport& memory) { return memory.plan; });

@@ -103,11 +103,21 @@ void bind_profiler(nb::module_& module) {
       .def("to_chrome_trace", &Profile::to_chrome_trace);
 
   nb::class_<ProfileSession>(module, "ProfileSession")
-      .def(nb::init<>())
+      .def(
+          "__init__",
+          [](ProfileSession* session, bool aside) {
+            new (session) ProfileSession(aside ? ProfileSession::Kind::aside : ProfileSession::Kind::open);
+          },
+          nb::arg("aside") = false)
       .def("finish", &ProfileSession::finish, nb::call_guard<nb::gil_scoped_release>());
 
   nb::class_<ProfileWriter>(module, "ProfileWriter")
-      .def(nb::init<const ProfileSession&, const std::string&>(), nb::keep_alive<1, 2>())
+      .def(
+          "__init__",
+          [](ProfileWriter* writer, const ProfileSession& session, const nb::bytes& path) {
+            new (writer) ProfileWriter(session, std::string(path.c_str(), path.size()));
+          },
+          nb::arg("session"), nb::arg("path"), nb::keep_alive<1, 2>())
       .def("close", &ProfileWriter::close, nb::call_guard<nb::gil_scoped_release>());
 
   module.def("profiling", [] { return profiler::enabled(); });
@@ -130,10 +140,8 @@ void bind_roofline(nb::module_& module) {
       .def_ro("f64_flops", &Roofline::f64_flops)
       .def_ro("levels", &Roofline::levels);
 
-  module.def("measure_roofline", [] {
-    nb::gil_scoped_release release;
-    return measure_roofline();
-  });
+  module.def("measure_roofline", measure_roofline, nb::arg("again") = false,
+             nb::call_guard<nb::gil_scoped_release>());
 }
 
 }  // namespace

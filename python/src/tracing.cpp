@@ -143,6 +143,8 @@ void compile_into(CallTable& table, CallTable* hot, const nb::list& objects, con
     return compile(graph, layouts, options);
   }();
   compiled.explanation->add_tracing(tracing);
+  for (const auto& [argument, part] : written)
+    compiled.explanation->note_written(static_cast<size_t>(argument));
   entry->program = std::move(compiled.program);
   entry->explanation = std::move(compiled.explanation);
   for (const std::optional<int>& donor : entry->program->output_donor) {
@@ -354,6 +356,7 @@ void bind_tracing(nb::module_& module) {
         return order_in_memory(shape, strides);
       },
       nb::arg("shape"), nb::arg("strides"));
+  module.def("set_tracking", Trace::set_tracking, nb::arg("on"));
   module.def("is_tracing", [] { return Trace::current() != nullptr; });
 }
 

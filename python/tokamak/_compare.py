@@ -173,7 +173,7 @@ def compare(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
         "one kernel per operation": jit(function, **{**options, "fuse": False, "optimize": False}),
         "compiled": jit(function, **options),
     }
-    name = getattr(function, "__name__", type(function).__name__)
+    name = _format.printable(getattr(function, "__name__", type(function).__name__))
     with Progress(f"running {name} both ways") as progress:
         return _compared(name, kinds, (args, kwargs), progress)
 

@@ -16,7 +16,7 @@ from ._format import bytes_text, count_text, percent_text, plural, time_text
 if TYPE_CHECKING:
     from ._explanation import Explanation
 
-__all__ = ["line_text", "render", "shown_file", "terminal_width", "wants_colour"]
+__all__ = ["line_text", "memory_text", "render", "shown_file", "terminal_width", "wants_colour"]
 
 _PLAIN_WIDTH = 100  # where there is no terminal
 _MOST_ROWS = 20
@@ -80,7 +80,7 @@ def render(e: Explanation, width: int, colour: bool) -> str:
 
 def _notes(e: Explanation) -> list[tuple[str, str]]:
     """What stands below the kernels: what each is about, and what there is to say."""
-    notes = [("memory", _memory(e))]
+    notes = [("memory", memory_text(e))]
     notes += _short("not fused", [_refusal(one) for one in e.refused])
     notes += _short("dead", [f"{one.name} = {one.text}  {line_text(one.line)}".rstrip() for one in e.dead])
     if e.measured:
@@ -139,7 +139,7 @@ def _width(column: tuple[str, list[str]]) -> int:
     return max(map(len, (head, *cells)))
 
 
-def _memory(e: Explanation) -> str:
+def memory_text(e: Explanation) -> str:
     memory = e.memory
     text = f"{bytes_text(memory.peak_bytes)} planned, {bytes_text(memory.naive_bytes)} with a buffer for every operation"
     in_place = sum(one.in_place_of is not None for one in memory.buffers)

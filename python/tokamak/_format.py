@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 
-__all__ = ["bytes_text", "count_text", "percent_text", "plural", "rate_text", "time_text"]
+__all__ = ["bytes_text", "count_text", "percent_text", "plural", "printable", "rate_text", "time_text"]
+
+_NO_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 
 def _digits(value: float) -> str:
@@ -25,7 +28,8 @@ def _scaled(value: float, units: tuple[str, ...], step: float) -> str:
 
 
 def bytes_text(value: float) -> str:
-    return _scaled(value, (" B", " KB", " MB", " GB", " TB"), 1024)
+    """Amounts of memory, in units of 1000 as rates are, here and in all that is written natively (support/sizes.h)."""
+    return _scaled(value, (" B", " KB", " MB", " GB", " TB", " PB", " EB"), 1000)
 
 
 def count_text(value: float) -> str:
@@ -43,6 +47,11 @@ def rate_text(per_second: float, unit: str) -> str:
 
 def percent_text(share: float) -> str:
     return f"{_digits(share * 100)} %"
+
+
+def printable(text: str) -> str:
+    """Text with escapes for what is no text: names of functions and files may have bytes that are no characters."""
+    return _NO_TEXT.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:

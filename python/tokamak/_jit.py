@@ -23,6 +23,7 @@ from . import _arguments, _forms, _native, _numbers, _reasons, _results, _tracer
 from ._arguments import Call
 from ._array import Array
 from ._errors import UserError, UserTypeError, UserValueError, fail
+from ._format import printable
 
 if TYPE_CHECKING:
     from ._explanation import Explanation
@@ -310,7 +311,7 @@ def _or_not_implemented(found: Any) -> Any:
 def _name_of(function: Any) -> str:
     while isinstance(function, functools.partial):
         function = function.func
-    return getattr(function, "__name__", None) or type(function).__name__
+    return printable(str(getattr(function, "__name__", None) or type(function).__name__))
 
 
 def _home_of(function: Any) -> str | None:

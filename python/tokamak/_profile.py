@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import warnings
 from collections.abc import Callable, Iterator
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._errors import UserError, UserValueError, fail
+from ._format import printable
 from ._native import ProfileEvent
 
 # What only pages and comparisons need is imported where they are made: importing tokamak stays quick.
@@ -150,6 +150,8 @@ class Profile:
     def __str__(self) -> str:
         from . import _format
 
+        if not self.events and not self.problem:
+            return "nothing was recorded: no program of Tokamak's ran or was compiled"
         lines = [f"{'time':>10}  {'calls':>6}  {'traffic':>9}  {'rate':>9}  {'':10}  name"]
         for row in self.totals():
             traffic = row.bytes_read + row.bytes_written
@@ -172,12 +174,14 @@ def profile(path: str | PathLike[str] | None = None) -> Iterator[Profile]:
     With a path, events are written to it while they happen, so that a run that is killed leaves what it had done until then, for
     `load_profile`. For a path that ends in .html they go to a file beside it, `PATH.part`, until the block ends and the page is written.
     """
+    name = None if path is None else os.fsdecode(path)
+    if name is not None and "\0" in name:
+        fail(UserValueError, f"profile: {printable(name)!r} is no name that a file could have")
     session = _native.ProfileSession()
     result = Profile()
-    name = None if path is None else os.fspath(path)
     is_page = name is not None and name.lower().endswith((".html", ".htm"))
     stream = None if name is None else name + ".part" if is_page else name
-    writer = None if stream is None else _native.ProfileWriter(session, stream)
+    writer = None if stream is None else _native.ProfileWriter(session, os.fsencode(stream))
     try:
         yield result
     finally:
@@ -192,6 +196,10 @@ def profile(path: str | PathLike[str] | None = None) -> Iterator[Profile]:
                 os.unlink(f"{name}.part")
 
 
+def _shown(path: str | PathLike[str]) -> str:
+    return printable(os.fsdecode(path))
+
+
 def load_profile(path: str | PathLike[str]) -> Profile:
     """A profile that was saved as JSON. Of a file that ends early, as that of a run that was killed does, it has what could be read;
     `problem` then says what is missing, and so does a warning."""
@@ -201,12 +209,14 @@ def load_profile(path: str | PathLike[str]) -> Profile:
     try:
         text = Path(path).read_text(encoding="utf-8", errors="replace")
     except OSError as error:
-        fail(UserError, f"cannot read {os.fspath(path)}: {error.strerror}")
+        fail(UserError, f"cannot read {_shown(path)}: {error.strerror}")
+    except ValueError:
+        fail(UserValueError, f"{_shown(path)} is no name that a file could have")
     try:
         with Progress(f"reading {path}"):
-            read = _trace_file.read(text, os.fspath(path))
-    except (ValueError, TypeError, AttributeError, json.JSONDecodeError) as error:
-        fail(UserValueError, f"{os.fspath(path)} is no trace of Tokamak: {error}")
+            read = _trace_file.read(text, _shown(path))
+    except ValueError as error:
+        fail(UserValueError, f"{_shown(path)} is no trace of Tokamak: {error}")
     if read.problem is not None:
         warnings.warn(read.problem, stacklevel=2)
     return Profile(read.profile, read.problem)

@@ -13,15 +13,16 @@ other.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from . import _memory_order
+from . import _memory_order, _native
 from ._errors import UserTypeError, UserValueError, fail
 
 if TYPE_CHECKING:
@@ -30,6 +31,16 @@ if TYPE_CHECKING:
 
 Change = Callable[[Any], Any]
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+@contextlib.contextmanager
+def tracking() -> Iterator[None]:
+    """What is recorded inside only keeps track of what memory becomes: where nothing needs it, it is not recorded after all."""
+    before = _native.set_tracking(True)
+    try:
+        yield
+    finally:
+        _native.set_tracking(before)
 
 
 class Root:
@@ -359,4 +370,5 @@ def write(x: Array, value: Any, what: str) -> None:
         )
     if place.root.parts is not None:
         place.root.parts.note(_steps_to(place), fresh(value))
-    place.write(value)
+    with tracking():
+        place.write(value)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any, NamedTuple
 
 from . import _native
+from ._format import printable
 
 __all__ = ["Read", "read"]
+
+_LARGEST = 2.0**52  # of the numbers in a trace; times are in microseconds
 
 
 class Read(NamedTuple):
@@ -19,7 +23,7 @@ def read(text: str, name: str) -> Read:
     """The profile in the text of a trace. Raises ValueError when it is none."""
     problem = None
     try:
-        document = json.loads(text)
+        document = _json(text)
     except json.JSONDecodeError:
         document, rest = _complete_lines(text)
         if not document:
@@ -29,12 +33,31 @@ def read(text: str, name: str) -> Read:
             f"{len(document)} complete entries could be read; the last {rest} bytes could not"
         )
     if isinstance(document, dict):
-        entries, about = document.get("traceEvents"), document.get("otherData") or {}
+        entries, about = document.get("traceEvents"), document.get("otherData")
+        about = about if isinstance(about, dict) else {}
     else:
         entries, about = document, {}
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise ValueError("it has no list of events")
     return Read(_profile(entries, about), problem)
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def _number(value: Any, what: str) -> float:
+    """One that a trace can have."""
+    try:
+        number = float(value)
+    except (ValueError, TypeError, OverflowError):
+        number = math.nan
+    if not abs(number) <= _LARGEST:
+        raise ValueError(f"{value!r:.40} is no {what}")
+    return number
 
 
 def _complete_lines(text: str) -> tuple[list[Any], int]:
@@ -45,7 +68,7 @@ def _complete_lines(text: str) -> tuple[list[Any], int]:
         stripped = line.strip().rstrip(",")
         if stripped.startswith('{"ph"'):
             try:
-                entries.append(json.loads(stripped))
+                entries.append(_json(stripped))
             except json.JSONDecodeError:
                 break
         used += len(line)
@@ -53,36 +76,51 @@ def _complete_lines(text: str) -> tuple[list[Any], int]:
 
 
 def _profile(entries: list[dict[str, Any]], about: dict[str, Any]) -> _native.Profile:
-    threads: dict[int, str] = {}
-    events = []
+    names: dict[int, str] = {}
+    happened = []
     for entry in entries:
         if entry.get("ph") == "M" and entry.get("name") == "thread_name":
-            threads[int(entry["tid"])] = str(entry["args"]["name"])
+            names[_thread(entry)] = _text(_about(entry).get("name"))
         elif entry.get("ph") == "X":
             if not {"name", "ts", "dur"} <= entry.keys():
                 raise ValueError("it has an event without name, start or duration")
-            events.append(_event(entry))
+            happened.append(entry)
+    threads = sorted({*names, *map(_thread, happened)})
+    numbers = {thread: i for i, thread in enumerate(threads)}
+    events = [_event(entry, numbers[_thread(entry)]) for entry in happened]
     events.sort(key=lambda event: event.start_ns)
-    count = max([*threads, *(event.thread for event in events)], default=-1) + 1
     end = max((event.end_ns for event in events), default=0)
     return _native.Profile(
         events,
-        [threads.get(i, f"thread {i}") for i in range(count)],
-        int(about.get("duration_ns", end)),
-        int(about.get("dropped_events", 0)),
+        [names.get(thread, f"thread {thread}") for thread in threads],
+        int(_number(about.get("duration_ns", end), "duration")),
+        int(_number(about.get("dropped_events", 0), "number of events")),
     )
 
 
-def _event(entry: dict[str, Any]) -> _native.ProfileEvent:
-    start = round(float(entry["ts"]) * 1000)
+def _thread(entry: dict[str, Any]) -> int:
+    return int(_number(entry.get("tid", 0), "thread"))
+
+
+def _about(entry: dict[str, Any]) -> dict[str, Any]:
     about = entry.get("args") or {}
+    return about if isinstance(about, dict) else {}
+
+
+def _text(value: Any) -> str:
+    return printable(str(value))
+
+
+def _event(entry: dict[str, Any], thread: int) -> _native.ProfileEvent:
+    start = round(_number(entry["ts"], "time") * 1000)
+    about = _about(entry)
     return _native.ProfileEvent(
-        name=str(entry["name"]),
-        category=str(entry.get("cat", "")),
-        thread=int(entry.get("tid", 0)),
+        name=_text(entry["name"]),
+        category=_text(entry.get("cat", "")),
+        thread=thread,
         start_ns=start,
-        end_ns=start + round(float(entry["dur"]) * 1000),
-        bytes_read=int(about.get("bytes_read", 0)),
-        bytes_written=int(about.get("bytes_written", 0)),
-        flops=float(about.get("flops", 0)),
+        end_ns=start + round(_number(entry["dur"], "time") * 1000),
+        bytes_read=int(_number(about.get("bytes_read", 0), "number of bytes")),
+        bytes_written=int(_number(about.get("bytes_written", 0), "number of bytes")),
+        flops=_number(about.get("flops", 0), "number of operations"),
     )

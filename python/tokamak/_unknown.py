@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import linecache
 import math
 import re
 import sys
@@ -18,6 +17,7 @@ import numpy as np
 from . import _native, _random
 from ._captured import is_library
 from ._errors import Error, UserTypeError, Where, fail, listen, make, unsupported, user_line
+from ._source import line_of
 
 TRACED = "<traced "  # begins the text of values that are not known
 
@@ -301,7 +301,7 @@ def _asking_source() -> tuple[str, str]:
     frame = sys._getframe()
     while frame.f_back is not None and (frame.f_code.co_filename, frame.f_lineno) != where[:2]:
         frame = frame.f_back
-    line = linecache.getline(where[0], where[1])
+    line = line_of(where[0], where[1])
     column = 0
     if sys.version_info >= (3, 11):
         positions = next(itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), None)

@@ -25,7 +25,7 @@
 namespace tokamak {
 namespace {
 
-constexpr int64_t kDefaultMaxBytes = int64_t{512} << 20;
+constexpr int64_t kDefaultMaxBytes = 512'000'000;
 /// Who may write this part of what the folder holds without a look at what others wrote.
 constexpr int64_t kPartWrittenUnseen = 16;
 /// A thread that has nothing to write waits so long for more: the kernels of one program come together.
@@ -48,15 +48,15 @@ std::optional<int64_t> parse_size(const std::string& text) {
   const char* const end = text.data() + text.size();
   auto [rest, error] = std::from_chars(text.data(), end, number);
   if (error != std::errc() || number < 0) return std::nullopt;
-  int shift = 0;
+  int64_t factor = 1;
   if (rest != end) {
     constexpr std::string_view kUnits = "KMGT";
     const size_t unit = kUnits.find(static_cast<char>(std::toupper(static_cast<unsigned char>(*rest))));
     if (unit == std::string_view::npos || rest + 1 != end) return std::nullopt;
-    shift = 10 * static_cast<int>(unit + 1);
+    for (size_t i = 0; i <= unit; ++i) factor *= 1000;
   }
-  if (number > (INT64_MAX >> shift)) return std::nullopt;
-  return number << shift;
+  if (number > INT64_MAX / factor) return std::nullopt;
+  return number * factor;
 }
 
 /// ~/.cache, if it is ours: a program that root runs with the variables of somebody else leaves nothing there

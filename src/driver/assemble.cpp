@@ -9,16 +9,22 @@
 #include "fusion/product.h"
 #include "ir/text.h"
 #include "ops/record.h"
+#include "support/rounding.h"
 
 namespace tokamak {
 namespace {
 
 class Assembly {
  public:
-  Assembly(const Graph& graph, std::span<const Layout> layouts, const CompileOptions& options,
-           const std::vector<FusedKernel>& kernels,
+  Assembly(const Graph& graph, std::vector<std::string> names, std::span<const Layout> layouts,
+           const CompileOptions& options, const std::vector<FusedKernel>& kernels,
            const std::vector<std::shared_ptr<const CompiledKernel>>& compiled)
-      : graph_(graph), layouts_(layouts), options_(options), kernels_(kernels), compiled_(compiled) {}
+      : graph_(graph),
+        names_(std::move(names)),
+        layouts_(layouts),
+        options_(options),
+        kernels_(kernels),
+        compiled_(compiled) {}
 
   Assembled run() {
     describe_interface();
@@ -43,16 +49,13 @@ class Assembly {
         program_->output_donor[static_cast<size_t>(*output)] = static_cast<int>(placement.at);
       }
     }
+    result.naive_bytes = naive_bytes();
     result.program = program_;
     result.requests = std::move(requests_);
     return result;
   }
 
  private:
-  static constexpr int64_t round_up(int64_t bytes) {
-    return (bytes + kPlanAlignment - 1) / kPlanAlignment * kPlanAlignment;
-  }
-
   void describe_interface() {
     program_->name = graph_.name();
     for (size_t i = 0; i < graph_.parameters().size(); ++i) {
@@ -111,12 +114,30 @@ class Assembly {
       for (size_t buffer = 0; buffer < loops.buffers.size(); ++buffer) {
         if (loops.buffers[buffer].role != Buffer::Role::partial) continue;
         partial_request_[{step, buffer}] = requests_.size();
-        requests_.push_back({.bytes = round_up(loops.buffers[buffer].type.bytes()),
+        requests_.push_back({.bytes = round_up(loops.buffers[buffer].type.bytes(), kPlanAlignment),
                              .first_step = static_cast<int>(step),
                              .last_step = static_cast<int>(step),
                              .name = "partial sums of " + kernel.name});
       }
     }
+  }
+
+  int64_t naive_bytes() const {
+    int64_t bytes = 0;
+    const auto add = [&](int64_t more) {
+      if (__builtin_add_overflow(bytes, round_up(more, kPlanAlignment), &bytes)) bytes = INT64_MAX;
+    };
+    for (size_t i = 0; i < graph_.size(); ++i) {
+      const Node& node = graph_.nodes()[i];
+      const OpFamily family = family_of(node.op);
+      const bool is_made = family != OpFamily::View && (family != OpFamily::Source || node.op == Op::iota);
+      if (is_made || request_of_.contains(static_cast<uint32_t>(i))) add(node.type.bytes());
+    }
+    for (const Program::Copy& copy : program_->copies)
+      add(program_->outputs[static_cast<size_t>(copy.output)].bytes());
+    for (const auto* requests : {&partial_request_, &packed_request_})
+      for (const auto& [key, request] : *requests) add(requests_[request].bytes);
+    return bytes;
   }
 
   PlanRequest request_for(size_t step, Value value) const {
@@ -473,11 +494,11 @@ class Assembly {
   };
 
   const Graph& graph_;
+  const std::vector<std::string> names_;
   std::span<const Layout> layouts_;
   const CompileOptions& options_;
   const std::vector<FusedKernel>& kernels_;
   const std::vector<std::shared_ptr<const CompiledKernel>>& compiled_;
-  const std::vector<std::string> names_ = value_names(graph_);
   std::shared_ptr<Program> program_ = std::make_shared<Program>();
   std::unordered_map<uint32_t, int> input_of_;
   std::unordered_map<uint32_t, int> output_of_;
@@ -497,10 +518,10 @@ class Assembly {
 
 }  // namespace
 
-Assembled assemble(const Graph& graph, std::span<const Layout> layouts, const CompileOptions& options,
-                   const std::vector<FusedKernel>& kernels,
+Assembled assemble(const Graph& graph, std::vector<std::string> names, std::span<const Layout> layouts,
+                   const CompileOptions& options, const std::vector<FusedKernel>& kernels,
                    const std::vector<std::shared_ptr<const CompiledKernel>>& compiled) {
-  return Assembly(graph, layouts, options, kernels, compiled).run();
+  return Assembly(graph, std::move(names), layouts, options, kernels, compiled).run();
 }
 
 }  // namespace tokamak

@@ -17,11 +17,14 @@ struct Assembled {
   Plan plan;
   std::vector<PlanRequest> requests;  ///< of the plan; its steps are kernels
   std::vector<int> step_of;           ///< by kernel; -1 where there is nothing to do
+  /// What a buffer for every operation, result, packed operand and partial sum would take.
+  int64_t naive_bytes = 0;
 };
 
-/// Plans the memory of compiled kernels and strings them together.
-Assembled assemble(const Graph& graph, std::span<const Layout> layouts, const CompileOptions& options,
-                   const std::vector<FusedKernel>& kernels,
+/// Plans the memory of compiled kernels and strings them together. `names` are those of the values in the
+/// plan.
+Assembled assemble(const Graph& graph, std::vector<std::string> names, std::span<const Layout> layouts,
+                   const CompileOptions& options, const std::vector<FusedKernel>& kernels,
                    const std::vector<std::shared_ptr<const CompiledKernel>>& compiled);
 
 }  // namespace tokamak

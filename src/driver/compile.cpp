@@ -34,6 +34,18 @@ std::vector<TensorType> new_results(const Graph& graph, const CompileOptions& op
   return types;
 }
 
+/// By value, of one that the passes made on the way to another: that one.
+std::vector<std::optional<Value>> made_for(const Graph& graph) {
+  std::vector<std::optional<Value>> found(graph.size());
+  for (size_t i = graph.size(); i-- > 0;) {  // readers come after what they read
+    for (Value input : graph.nodes()[i].inputs) {
+      if (graph.origin_of(input) >= graph.size_at_first())
+        found[index_of(input)] = found[i].value_or(static_cast<Value>(i));
+    }
+  }
+  return found;
+}
+
 /// Whether the kernel makes new elements of an input, which may go where that lies.
 bool writes_input(const Graph& graph, const CompileOptions& options, const FusedKernel& kernel) {
   return std::ranges::any_of(options.written, [&](const WrittenInput& written) {
@@ -50,7 +62,8 @@ Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const
   PipelineOptions pipeline;
   pipeline.fused_multiply_add = cpu.fma;
   pipeline.disabled = options.disabled_passes;
-  PassJournal journal(pipeline);
+  const LastingNames names(graph);
+  PassJournal journal(pipeline, names);
   const std::unique_ptr<ProgramDump> dump = ProgramDump::begin(graph);
   if (dump != nullptr) {
     pipeline.after_pass = [&dump, note = pipeline.after_pass](std::string_view pass, const Graph& after) {
@@ -58,18 +71,22 @@ Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const
       dump->after_pass(pass, after);
     };
   }
-  if (!options.optimize)
+  if (!options.optimize) {
     pipeline.passes = {"expand-products"};  // kernels of products have a matrix on each side
+    pipeline.as_recorded = true;
+  }
   if (logging::enabled(logging::Channel::passes))
     logging::log(logging::Channel::passes, "before the passes\n" + print(graph, kForPeople));
   const Graph optimized = run_pipeline(graph, pipeline);
   clock.finish("passes");
 
   // 2. Fusion: which operations share a kernel.
-  FusionResult fusion = fuse(optimized, {.fuse = options.fuse,
-                                         .keep_dead = !options.optimize,
-                                         .l2_bytes = cpu.l2_bytes,
-                                         .l3_bytes = cpu.l3_bytes});
+  FusionResult fusion = fuse(
+      optimized, {.fuse = options.fuse,
+                  .keep_dead = !options.optimize,
+                  .made_for = options.optimize ? std::vector<std::optional<Value>>() : made_for(optimized),
+                  .l2_bytes = cpu.l2_bytes,
+                  .l3_bytes = cpu.l3_bytes});
   share_code(optimized, layouts, fusion.kernels);
   clock.finish("fusion");
 
@@ -90,11 +107,12 @@ Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const
   clock.finish("code");
 
   // 4. The memory plan, and the steps of the program on it.
-  const Assembled assembled = assemble(optimized, layouts, options, fusion.kernels, kernels);
+  const Assembled assembled =
+      assemble(optimized, names.of(optimized), layouts, options, fusion.kernels, kernels);
   clock.finish("plan");
 
-  Compiled compiled{assembled.program, explain({graph, optimized, journal.passes(), layouts, options, fusion,
-                                                kernels, assembled, cpu, clock.times()})};
+  Compiled compiled{assembled.program, explain({graph, optimized, names, journal.passes(), layouts, options,
+                                                fusion, kernels, assembled, cpu, clock.times()})};
   if (dump != nullptr) dump->finish(*compiled.explanation);
   return compiled;
 }

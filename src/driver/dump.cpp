@@ -107,8 +107,8 @@ std::unique_ptr<ProgramDump> ProgramDump::begin(const Graph& traced) {
 }
 
 ProgramDump::ProgramDump(fs::path root, fs::path folder, const Graph& traced)
-    : root_(std::move(root)), folder_(std::move(folder)), function_(traced.name()) {
-  add_graph("traced", traced);
+    : root_(std::move(root)), folder_(std::move(folder)), function_(traced.name()), names_(traced) {
+  add_text("traced", print(traced, kFormat));
 }
 
 void ProgramDump::add(std::string name, std::string text) {
@@ -117,7 +117,13 @@ void ProgramDump::add(std::string name, std::string text) {
 }
 
 void ProgramDump::add_graph(std::string_view stage, const Graph& graph) {
-  std::string text = print(graph, kFormat);
+  const std::vector<std::string> names = names_.of(graph);
+  PrintOptions format = kFormat;
+  format.names = &names;
+  add_text(stage, print(graph, format));
+}
+
+void ProgramDump::add_text(std::string_view stage, std::string text) {
   if (text == last_graph_) return;
   last_graph_ = text;
   add(numbered(graphs_++, 2) + "-" + std::string(stage) + ".tok", std::move(text));

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/graph.h"
+#include "ir/text.h"
 #include "tokamak/explanation.h"
 
 namespace tokamak {
@@ -35,12 +35,14 @@ class ProgramDump {
   ProgramDump(std::filesystem::path root, std::filesystem::path folder, const Graph& traced);
   void add(std::string name, std::string text);
   void add_graph(std::string_view stage, const Graph& graph);
+  void add_text(std::string_view stage, std::string text);
   void add_kernel(size_t number, const KernelReport& kernel);
   std::string page() const;
 
   std::filesystem::path root_;
   std::filesystem::path folder_;
   std::string function_;
+  LastingNames names_;
   std::string last_graph_;
   size_t graphs_ = 0;
   std::vector<File> files_;

@@ -11,6 +11,7 @@
 #include "ops/index_map.h"
 #include "runtime/profiler.h"
 #include "support/log.h"
+#include "support/sizes.h"
 
 namespace tokamak {
 namespace {
@@ -84,31 +85,6 @@ std::vector<Value> members_of(const FusedKernel& kernel) {
   return {members.begin(), members.end()};
 }
 
-std::string bytes_text(int64_t bytes) {
-  std::ostringstream text;
-  text.precision(3);
-  if (bytes < 1024) {
-    text << bytes << " B";
-  } else if (bytes < 1024 * 1024) {
-    text << static_cast<double>(bytes) / 1024 << " KB";
-  } else if (bytes < int64_t{1024} * 1024 * 1024) {
-    text << static_cast<double>(bytes) / (1024 * 1024) << " MB";
-  } else {
-    text << static_cast<double>(bytes) / (1024.0 * 1024 * 1024) << " GB";
-  }
-  return text.str();
-}
-
-int64_t naive_bytes(const Graph& graph) {
-  int64_t bytes = 0;
-  for (const Node& node : graph.nodes()) {
-    const OpFamily family = family_of(node.op);
-    if (family != OpFamily::View && (family != OpFamily::Source || node.op == Op::iota))
-      bytes += node.type.bytes();
-  }
-  return bytes;
-}
-
 void log_explanation(const Explanation& explanation) {
   using logging::Channel;
   if (logging::enabled(Channel::fusion)) {
@@ -136,12 +112,12 @@ void StageClock::finish(const char* stage) {
   start_ = now;
 }
 
-PassJournal::PassJournal(PipelineOptions& options) {
+PassJournal::PassJournal(PipelineOptions& options, const LastingNames& names) {
   options.record = &records_;
-  options.after_pass = [this](std::string_view, const Graph& graph) {
+  options.after_pass = [this, &names](std::string_view, const Graph& graph) {
     const PassRecord& record = records_.back();
     if (!record.changed) return;
-    graphs_.push_back(print(graph, kForPeople));
+    graphs_.push_back(print(graph, for_people(names.of(graph))));
     if (logging::enabled(logging::Channel::passes))
       logging::log(logging::Channel::passes, "after " + record.name + "\n" + graphs_.back());
   };
@@ -174,12 +150,12 @@ std::vector<Layout> input_layouts(const Graph& graph, const FusedKernel& kernel,
 std::shared_ptr<Explanation> explain(const Journey& journey) {
   auto explanation = std::make_shared<Explanation>();
   explanation->graph_ = print(journey.traced, kForPeople);
-  explanation->optimized_ = print(journey.optimized, kForPeople);
+  explanation->optimized_ = print(journey.optimized, for_people(journey.names.of(journey.optimized)));
   explanation->refused_ = journey.fusion.refused;
   explanation->times_ = journey.times;
   explanation->passes_ = journey.passes;
-  explanation->operations_ = fused_operations(journey.optimized, journey.fusion.kernels);
-  explanation->traced_ = traced_operations(journey.traced, journey.optimized, explanation->operations_);
+  explanation->operations_ = fused_operations(journey);
+  explanation->traced_ = traced_operations(journey, explanation->operations_);
   explanation->layouts_ = layouts_of(journey);
   const Program& program = *journey.assembled.program;
   for (size_t i = 0; i < journey.kernels.size(); ++i) {
@@ -216,15 +192,20 @@ std::shared_ptr<Explanation> explain(const Journey& journey) {
     explanation->steps_.push_back(step.kernel->name + ": reads " + bytes_text(step.bytes_read) + ", writes " +
                                   bytes_text(step.bytes_written));
   }
-  const Plan& plan = journey.assembled.plan;
-  explanation->memory_ = {plan.peak_bytes(),
-                          naive_bytes(journey.optimized),
-                          plan.arena_bytes,
-                          plan.output_bytes,
-                          to_string(plan, journey.assembled.requests),
-                          buffers_of(journey.assembled)};
+  explanation->memory_ = memory_of(journey);
   log_explanation(*explanation);
   return explanation;
+}
+
+void Explanation::note_written(size_t parameter) {
+  for (std::vector<OperationReport>* operations : {&traced_, &operations_}) {
+    size_t position = 0;
+    for (OperationReport& one : *operations) {
+      if (one.op != name_of(Op::parameter) || position++ != parameter) continue;
+      one.is_written = true;
+      one.is_dead = false;
+    }
+  }
 }
 
 std::string KernelReport::llvm() const { return text_of_stages(*this, emit_llvm); }

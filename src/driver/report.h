@@ -15,8 +15,13 @@
 
 namespace tokamak {
 
-/// How reports print graphs.
+/// How reports print graphs, with names that last from the trace to the program where they are given.
 inline constexpr PrintOptions kForPeople{.types = false, .locations = false, .max_constant_elements = 16};
+inline PrintOptions for_people(const std::vector<std::string>& names) {
+  PrintOptions options = kForPeople;
+  options.names = &names;
+  return options;
+}
 
 /// Times the stages of a compilation, for its explanation and for profiles, which use the same clock.
 class StageClock {
@@ -34,7 +39,7 @@ class StageClock {
 class PassJournal {
  public:
   /// Adds itself to the options, and stays where it is while they are used.
-  explicit PassJournal(PipelineOptions& options);
+  PassJournal(PipelineOptions& options, const LastingNames& names);
   PassJournal(const PassJournal&) = delete;
   PassJournal& operator=(const PassJournal&) = delete;
 
@@ -49,6 +54,7 @@ class PassJournal {
 struct Journey {
   const Graph& traced;
   const Graph& optimized;
+  const LastingNames& names;
   std::vector<PassReport> passes;
   std::span<const Layout> layouts;
   const CompileOptions& options;

@@ -1,11 +1,13 @@
 #include "driver/report_parts.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "fusion/product.h"
 #include "ir/text.h"
 #include "ops/index_map.h"
+#include "support/rounding.h"
 
 namespace tokamak {
 namespace {
@@ -24,7 +26,7 @@ std::vector<bool> needed_nodes(const Graph& graph) {
 class LayoutReports {
  public:
   explicit LayoutReports(const Journey& journey)
-      : journey_(journey), graph_(journey.optimized), names_(value_names(graph_)) {}
+      : journey_(journey), graph_(journey.optimized), names_(journey.names.of(graph_)) {}
 
   std::vector<LayoutReport> run() {
     add_arguments();
@@ -105,11 +107,10 @@ class LayoutReports {
   std::vector<LayoutReport> reports_;
 };
 
-}  // namespace
-
-std::vector<OperationReport> operations_of(const Graph& graph) {
+/// The nodes of a graph, in its order. Kernels are left open.
+std::vector<OperationReport> operations_of(const Graph& graph, const PrintOptions& options) {
   const std::vector<bool> needed = needed_nodes(graph);
-  std::vector<PrintedValue> printed = print_values(graph, kForPeople);
+  std::vector<PrintedValue> printed = print_values(graph, options);
   std::vector<OperationReport> operations;
   operations.reserve(graph.size());
   for (size_t i = 0; i < graph.size(); ++i) {
@@ -129,9 +130,79 @@ std::vector<OperationReport> operations_of(const Graph& graph) {
   return operations;
 }
 
-std::vector<OperationReport> fused_operations(const Graph& optimized,
-                                              const std::vector<FusedKernel>& kernels) {
-  std::vector<OperationReport> operations = operations_of(optimized);
+/// For every value of the program the kernels that compute it, with those of what the passes made for it
+/// alone: the pieces of a product that they cut up, say.
+std::vector<std::set<int>> kernels_behind(const Graph& optimized, const std::vector<OperationReport>& fused) {
+  std::vector<std::set<int>> kernels(fused.size());
+  for (size_t i = 0; i < fused.size(); ++i) {  // operands come before what reads them
+    kernels[i].insert(fused[i].kernels.begin(), fused[i].kernels.end());
+    for (Value input : optimized.nodes()[i].inputs) {
+      if (optimized.origin_of(input) >= optimized.size_at_first())
+        kernels[i].insert(kernels[index_of(input)].begin(), kernels[index_of(input)].end());
+    }
+  }
+  return kernels;
+}
+
+BufferReport::Place place_of(Placement::Kind kind) {
+  switch (kind) {
+    case Placement::Kind::arena:
+      return BufferReport::Place::arena;
+    case Placement::Kind::output:
+      return BufferReport::Place::output;
+    case Placement::Kind::donated:
+      return BufferReport::Place::argument;
+  }
+  throw InternalError("report: a value without a place");
+}
+
+/// What the plan gives memory to, and the copies of results that are returned more than once.
+std::vector<BufferReport> buffers_of(const Assembled& assembled) {
+  std::vector<BufferReport> buffers;
+  std::map<int, std::string> results;  // the names of those that are computed
+  const int last = static_cast<int>(assembled.step_of.size()) - 1;
+  for (size_t i = 0; i < assembled.requests.size(); ++i) {
+    const PlanRequest& request = assembled.requests[i];
+    const Placement& placement = assembled.plan.placements[i];
+    BufferReport report;
+    report.name = display_name(assembled.requests, static_cast<int>(i));
+    report.bytes = request.bytes;
+    report.first_kernel = request.first_step;
+    report.last_kernel = request.output ? last : request.last_step;
+    report.at = placement.at;
+    report.place = place_of(placement.kind);
+    if (placement.overwrites && placement.overwrites->kind == PlanRequest::Operand::Kind::request)
+      report.in_place_of = placement.overwrites->index;
+    if (request.output) results[*request.output] = report.name;
+    buffers.push_back(std::move(report));
+  }
+  for (const Program::Copy& copy : assembled.program->copies) {
+    buffers.push_back({.name = "copy of " + results[copy.source],
+                       .bytes = assembled.program->outputs[static_cast<size_t>(copy.output)].bytes(),
+                       .first_kernel = last,
+                       .last_kernel = last,
+                       .place = BufferReport::Place::output,
+                       .at = copy.output});
+  }
+  return buffers;
+}
+
+/// Blocks for results: those that lie where an argument does need none.
+int64_t output_bytes(const Program& program) {
+  int64_t bytes = 0;
+  for (size_t i = 0; i < program.outputs.size(); ++i) {
+    if (!program.output_donor[i] && !program.output_in_place[i])
+      bytes += round_up(program.outputs[i].bytes(), kPlanAlignment);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::vector<OperationReport> fused_operations(const Journey& journey) {
+  const std::vector<std::string> names = journey.names.of(journey.optimized);
+  std::vector<OperationReport> operations = operations_of(journey.optimized, for_people(names));
+  const std::vector<FusedKernel>& kernels = journey.fusion.kernels;
   for (size_t i = 0; i < kernels.size(); ++i) {
     for (const FusedKernel* part : parts_of(kernels[i])) {
       for (Value member : part->members) {
@@ -144,18 +215,18 @@ std::vector<OperationReport> fused_operations(const Graph& optimized,
   return operations;
 }
 
-std::vector<OperationReport> traced_operations(const Graph& traced, const Graph& optimized,
+std::vector<OperationReport> traced_operations(const Journey& journey,
                                                const std::vector<OperationReport>& fused) {
-  std::vector<OperationReport> operations = operations_of(traced);
+  const Graph& optimized = journey.optimized;
+  std::vector<OperationReport> operations = operations_of(journey.traced, kForPeople);
+  const std::vector<std::set<int>> behind = kernels_behind(optimized, fused);
   std::vector<std::set<int>> of_readers(operations.size());
   for (size_t i = operations.size(); i-- > 0;) {  // readers come after what they read
     OperationReport& report = operations[i];
-    if (const std::optional<Value> successor = optimized.successor_of(static_cast<Value>(i))) {
-      report.becomes = static_cast<int>(index_of(*successor));
-      report.kernels = fused[index_of(*successor)].kernels;
-    } else {
-      report.kernels.assign(of_readers[i].begin(), of_readers[i].end());
-    }
+    const std::optional<Value> successor = optimized.successor_of(static_cast<Value>(i));
+    if (successor) report.becomes = static_cast<int>(index_of(*successor));
+    const std::set<int>& kernels = successor ? behind[index_of(*successor)] : of_readers[i];
+    report.kernels.assign(kernels.begin(), kernels.end());
     for (int input : report.inputs) {
       if (!optimized.successor_of(static_cast<Value>(input)))
         of_readers[static_cast<size_t>(input)].insert(report.kernels.begin(), report.kernels.end());
@@ -164,34 +235,17 @@ std::vector<OperationReport> traced_operations(const Graph& traced, const Graph&
   return operations;
 }
 
-std::vector<BufferReport> buffers_of(const Assembled& assembled) {
-  std::vector<BufferReport> buffers;
-  const int last = static_cast<int>(assembled.step_of.size()) - 1;
-  for (size_t i = 0; i < assembled.requests.size(); ++i) {
-    const PlanRequest& request = assembled.requests[i];
-    const Placement& placement = assembled.plan.placements[i];
-    BufferReport report;
-    report.name = display_name(assembled.requests, static_cast<int>(i));
-    report.bytes = request.bytes;
-    report.first_kernel = request.first_step;
-    report.last_kernel = request.output ? last : request.last_step;
-    report.at = placement.at;
-    switch (placement.kind) {
-      case Placement::Kind::arena:
-        report.place = BufferReport::Place::arena;
-        break;
-      case Placement::Kind::output:
-        report.place = BufferReport::Place::output;
-        break;
-      case Placement::Kind::donated:
-        report.place = BufferReport::Place::argument;
-        break;
-    }
-    if (placement.overwrites && placement.overwrites->kind == PlanRequest::Operand::Kind::request)
-      report.in_place_of = placement.overwrites->index;
-    buffers.push_back(std::move(report));
-  }
-  return buffers;
+MemoryReport memory_of(const Journey& journey) {
+  const Assembled& assembled = journey.assembled;
+  MemoryReport report;
+  report.arena_bytes = assembled.plan.arena_bytes;
+  report.output_bytes = output_bytes(*assembled.program);
+  report.scratch_bytes = assembled.program->scratch_bytes();
+  report.peak_bytes = report.arena_bytes + report.output_bytes + report.scratch_bytes;
+  report.naive_bytes = assembled.naive_bytes + report.scratch_bytes;
+  report.plan = to_string(assembled.plan, assembled.requests);
+  report.buffers = buffers_of(assembled);
+  return report;
 }
 
 std::vector<LayoutReport> layouts_of(const Journey& journey) { return LayoutReports(journey).run(); }

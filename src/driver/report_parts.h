@@ -6,19 +6,16 @@
 
 namespace tokamak {
 
-/// The nodes of a graph, in its order. Kernels are left open.
-std::vector<OperationReport> operations_of(const Graph& graph);
+/// The operations after the passes, with the kernels that compute them.
+std::vector<OperationReport> fused_operations(const Journey& journey);
 
-/// The same after the passes, with the kernels that compute them.
-std::vector<OperationReport> fused_operations(const Graph& optimized,
-                                              const std::vector<FusedKernel>& kernels);
-
-/// The same as traced. An operation that the passes found a way around is part of the kernels of its readers.
-std::vector<OperationReport> traced_operations(const Graph& traced, const Graph& optimized,
+/// The operations as traced. One that the passes found a way around is part of the kernels of its readers;
+/// one that they made several of is in the kernels of all of these.
+std::vector<OperationReport> traced_operations(const Journey& journey,
                                                const std::vector<OperationReport>& fused);
 
-/// What the plan gives memory to.
-std::vector<BufferReport> buffers_of(const Assembled& assembled);
+/// What the program takes, and what it would without a plan.
+MemoryReport memory_of(const Journey& journey);
 
 /// Arguments with strides, operands that are packed, results that are transposed on their way, copies.
 std::vector<LayoutReport> layouts_of(const Journey& journey);

@@ -56,10 +56,15 @@ class Fuser {
     }
     for (size_t i = 0; i < graph.size(); ++i) {
       const auto value = static_cast<Value>(i);
-      if (needed[i] || !is_computed(graph[value])) continue;
+      if (needed[i] || !is_computed(graph[value]) || is_part_of_another(value)) continue;
       roots.push_back(value);
       state_[value].stored = true;
     }
+  }
+
+  bool is_part_of_another(Value value) const {
+    const auto& made_for = state_.options.made_for;
+    return !made_for.empty() && made_for[index_of(value)].has_value();
   }
 
   void place(Value value) {
@@ -67,8 +72,9 @@ class Fuser {
     const Node& node = state_.graph[value];
     if (node.op == Op::dot) copy_operands(value);
     if (sorts(node)) copy_unless_stored(read_of_sorted(state_.graph, value).array);
-    if (state_.options.fuse && node.op != Op::scatter && node.op != Op::dot && !sorts(node)) {
+    if (node.op != Op::scatter && node.op != Op::dot && !sorts(node)) {
       for (int candidate : candidates(value)) {
+        if (!may_share(state_, value, state_.groups[static_cast<size_t>(candidate)])) continue;
         const Joining joining = examine_joining(state_, value, state_.groups[static_cast<size_t>(candidate)]);
         if (joining.allowed()) return join(value, candidate, joining);
         refusals.emplace_back(candidate, joining.refusal);
@@ -247,6 +253,14 @@ class Fuser {
 };
 
 }  // namespace
+
+bool may_share(const Groups& state, Value value, const Group& group) {
+  if (state.options.fuse) return true;
+  const auto& made_for = state.options.made_for;
+  const auto op_of = [&](Value one) { return made_for[index_of(one)].value_or(one); };
+  return !made_for.empty() &&
+         std::ranges::all_of(group.members, [&](Value member) { return op_of(member) == op_of(value); });
+}
 
 Value stored_value(const Graph& graph, Value output) {
   Value value = output;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "fusion/kernel.h"
@@ -9,6 +10,9 @@ namespace tokamak {
 struct FusionOptions {
   bool fuse = true;        ///< false: one kernel per op; views are still free
   bool keep_dead = false;  ///< compute also what no output needs
+  /// By value, of one that was made only in order to compute another: that one. Together they count as one
+  /// op.
+  std::vector<std::optional<Value>> made_for = {};
   int64_t l2_bytes = 512 << 10;
   int64_t l3_bytes = 16 << 20;
 };

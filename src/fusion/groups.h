@@ -57,6 +57,10 @@ struct Groups {
   const ValueState& operator[](Value value) const { return values[index_of(value)]; }
 };
 
+/// Whether the options let a value be in a kernel with the members of a group: with those of its own op
+/// always.
+bool may_share(const Groups& state, Value value, const Group& group);
+
 /// Whether a node is computed by a kernel: neither a view, nor a source.
 bool is_computed(const Node& node);
 

@@ -371,8 +371,8 @@ class Examination {
 
   /// Whether the whole group that has the value can become part of this one.
   bool can_merge(Value value, const ValueState& value_state, const Points& points) const {
-    if (!state_.options.fuse || !may_merge_) return false;
     const Group& other = state_.groups[static_cast<size_t>(value_state.group)];
+    if (!may_merge_ || !may_share(state_, value_, other)) return false;
     if (other.closed || group_.closed || other.order >= group_.order || other.first_reader <= group_.order)
       return false;
     if (other.domain.extents != joining_.domain.extents) return false;

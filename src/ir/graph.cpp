@@ -50,6 +50,17 @@ std::optional<Value> Graph::successor_of(Value first) const {
   return successors_.empty() ? first : successors_[index_of(first)];
 }
 
+uint32_t Graph::origin_of(Value value) const {
+  const size_t i = index_of(value);
+  return i < origins_.size() ? origins_[i] : next_origin_ + static_cast<uint32_t>(i - origins_.size());
+}
+
+void Graph::forget_rewriting() {
+  successors_.clear();
+  origins_.clear();
+  next_origin_ = 0;
+}
+
 std::vector<uint32_t> count_uses(const Graph& graph) {
   std::vector<uint32_t> uses(graph.size(), 0);
   for (const Node& node : graph.nodes()) {
@@ -91,7 +102,22 @@ Value GraphRewriter::copy(Value old_value) {
 Graph GraphRewriter::finish() {
   new_.set_outputs((*this)(std::span<const Value>(old_.outputs())));
   new_.successors_ = successors();
+  pass_origins_on();
   return std::move(new_);
+}
+
+void GraphRewriter::pass_origins_on() {
+  constexpr uint32_t kNone = UINT32_MAX;
+  new_.origins_.assign(new_.size(), kNone);
+  for (size_t i = 0; i < old_.size(); ++i) {
+    const auto before = static_cast<Value>(i);
+    if (!is_mapped(before) || new_.type_of((*this)(before)) != old_.type_of(before)) continue;
+    uint32_t& origin = new_.origins_[index_of((*this)(before))];
+    if (origin == kNone) origin = old_.origin_of(before);
+  }
+  new_.next_origin_ = old_.next_origin_ + static_cast<uint32_t>(old_.size() - old_.origins_.size());
+  for (uint32_t& origin : new_.origins_)
+    if (origin == kNone) origin = new_.next_origin_++;
 }
 
 std::vector<std::optional<Value>> GraphRewriter::successors() const {

@@ -87,8 +87,14 @@ class Graph {
   /// The value that is the same as one of the graph that rewriting began with; nullopt where the passes found
   /// a way around it, or nothing needs it. In a graph that was not rewritten, every value is its own.
   std::optional<Value> successor_of(Value first) const;
+  /// What a value is known by while the graph is rewritten: the position in the graph that rewriting began
+  /// with of the first value that it is the same as; for one that is new since then, a number beyond those,
+  /// which no other has had.
+  uint32_t origin_of(Value value) const;
+  /// Of the graph that rewriting began with.
+  size_t size_at_first() const { return successors_.empty() ? size() : successors_.size(); }
   /// From now on, this is the graph that rewriting began with.
-  void forget_rewriting() { successors_.clear(); }
+  void forget_rewriting();
 
  private:
   friend class GraphRewriter;
@@ -100,6 +106,8 @@ class Graph {
   std::vector<std::string> parameter_names_;
   std::vector<Value> outputs_;
   std::vector<std::optional<Value>> successors_;  ///< of the first graph's values; empty: not rewritten
+  std::vector<uint32_t> origins_;                 ///< by value; those behind its end are new
+  uint32_t next_origin_ = 0;                      ///< of those that are new
 };
 
 /// For each node the number of operand slots (and outputs of the graph) that read it.
@@ -135,6 +143,7 @@ class GraphRewriter {
 
  private:
   std::vector<std::optional<Value>> successors() const;
+  void pass_origins_on();
 
   const Graph& old_;
   Graph new_;

@@ -12,6 +12,8 @@ struct PrintOptions {
   bool types = false;                  ///< append ": f32[4,8]" to every line
   bool locations = false;              ///< append "// model.py:12" to every line that has one
   int64_t max_constant_elements = -1;  ///< longer constants print as "..." (not parseable); -1: all
+  /// By value, with the sign: "%3"; nullptr: numbered in their order.
+  const std::vector<std::string>* names = nullptr;
 };
 
 /// A constant of equal elements may be written as one of them, but a short text must not ask for much memory:
@@ -41,6 +43,21 @@ std::vector<PrintedValue> print_values(const Graph& graph, const PrintOptions& o
 
 /// Their names alone.
 std::vector<std::string> value_names(const Graph& graph);
+
+/// Names for the values of a graph and of what passes make of it: a value keeps the name that it has in the
+/// first graph, new ones get numbers that none had before.
+class LastingNames {
+ public:
+  explicit LastingNames(const Graph& first);
+  /// Of the first graph, or one that it was rewritten to.
+  std::vector<std::string> of(const Graph& graph) const;
+
+ private:
+  std::string unused_name(std::string wanted) const;
+
+  std::vector<std::string> first_;
+  uint64_t numbered_ = 0;  ///< no number from there on is taken
+};
 
 /// Parses one or more functions. Throws UserError with file, line and column for every syntax and type error.
 std::vector<Graph> parse(std::string_view text, const std::string& file_name = "<text>");

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <unordered_set>
 
@@ -8,6 +9,11 @@
 
 namespace tokamak {
 namespace {
+
+/// A scalar constant that nobody reads gets a line of its own, so that it is not lost.
+bool stands_inline(const Graph& graph, Value value, const std::vector<uint32_t>& uses) {
+  return graph[value].op == Op::constant && graph[value].type.rank() == 0 && uses[index_of(value)] != 0;
+}
 
 class Printer {
  public:
@@ -48,12 +54,13 @@ class Printer {
   }
 
  private:
-  /// A scalar constant that nobody reads gets a line of its own, so that it is not lost.
-  bool stands_inline(Value value) const {
-    return graph_[value].op == Op::constant && graph_[value].type.rank() == 0 && uses_[index_of(value)] != 0;
-  }
+  bool stands_inline(Value value) const { return tokamak::stands_inline(graph_, value, uses_); }
 
   void name_values() {
+    if (options_.names != nullptr) {
+      names_ = *options_.names;
+      return;
+    }
     std::unordered_set<std::string> taken;
     for (size_t i = 0; i < graph_.parameters().size(); ++i) {
       const std::string& wanted = graph_.parameter_name(i);
@@ -214,5 +221,36 @@ std::vector<PrintedValue> print_values(const Graph& graph, const PrintOptions& o
 }
 
 std::vector<std::string> value_names(const Graph& graph) { return Printer(graph, {}).names(); }
+
+LastingNames::LastingNames(const Graph& first) : first_(value_names(first)) {
+  // Arguments of text IR may be called by numbers, too.
+  for (const std::string& name : first_) {
+    uint64_t number = 0;
+    const auto [end, error] =
+        std::from_chars(name.data() + std::min<size_t>(1, name.size()), name.data() + name.size(), number);
+    if (error == std::errc() && end == name.data() + name.size() && number < UINT32_MAX)
+      numbered_ = std::max(numbered_, number + 1);
+  }
+}
+
+std::string LastingNames::unused_name(std::string wanted) const {
+  while (std::ranges::find(first_, wanted) != first_.end()) wanted += "_";
+  return wanted;
+}
+
+std::vector<std::string> LastingNames::of(const Graph& graph) const {
+  const std::vector<uint32_t> uses = count_uses(graph);
+  std::vector<std::string> names;
+  names.reserve(graph.size());
+  for (size_t i = 0; i < graph.size(); ++i) {
+    const size_t origin = graph.origin_of(static_cast<Value>(i));
+    const bool is_new = origin >= first_.size();
+    names.push_back(is_new ? "%" + std::to_string(numbered_ + origin - first_.size()) : first_[origin]);
+    // What stood inline in the first graph has no name there.
+    if (names.back().empty() && !stands_inline(graph, static_cast<Value>(i), uses))
+      names.back() = unused_name("%number_" + std::to_string(origin));
+  }
+  return names;
+}
 
 }  // namespace tokamak

@@ -35,8 +35,9 @@ struct Sizes {
   bool has_vector() const { return rows == 1 || columns == 1; }
 };
 
-bool is_worth_expanding(const Sizes& sizes, DType dtype) {
+bool is_worth_expanding(const Sizes& sizes, DType dtype, bool only_needed) {
   if (sizes.rows == 0 || sizes.columns == 0 || sizes.depth <= 1 || sizes.batch == 0) return true;
+  if (only_needed && !sizes.has_vector()) return false;
   if (sizes.has_vector()) {
     const int64_t lines = std::max(sizes.rows, sizes.columns);
     return !is_float(dtype) || lines * sizes.depth < kLargeMatrix ||
@@ -212,16 +213,19 @@ bool is_computed_for_it(const Graph& graph, const std::vector<uint32_t>& readers
   return family_of(graph[value].op) == OpFamily::Elementwise && readers[index_of(value)] == 1;
 }
 
-Value improved(GraphRewriter& rewriter, const Node& dot, const std::vector<uint32_t>& readers) {
+Value improved(GraphRewriter& rewriter, const Node& dot, const std::vector<uint32_t>& readers,
+               bool only_needed) {
   const Graph& graph = rewriter.old();
   const DotAxes axes = axes_of_dot(graph, dot);
   const Sizes sizes(graph.type_of(dot.inputs[0]).shape, graph.type_of(dot.inputs[1]).shape, axes);
   const std::vector<Value> inputs = rewriter(std::span<const Value>(dot.inputs));
   const bool has_windows = is_windowed(graph, dot.inputs[0]) || is_windowed(graph, dot.inputs[1]);
-  const bool is_computed = is_computed_for_it(graph, readers, dot.inputs[sizes.rows == 1 ? 1 : 0]);
-  if (is_worth_expanding(sizes, dot.type.dtype) || (sizes.has_vector() && (has_windows || is_computed)))
+  const bool is_computed =
+      !only_needed && is_computed_for_it(graph, readers, dot.inputs[sizes.rows == 1 ? 1 : 0]);
+  if (is_worth_expanding(sizes, dot.type.dtype, only_needed) ||
+      (sizes.has_vector() && (has_windows || is_computed)))
     return Expansion(rewriter.graph(), dot, axes).run(inputs[0], inputs[1]);
-  if (!sizes.has_vector() && Pieces::are_worth_it(sizes, axes, dot.type.dtype))
+  if (!only_needed && !sizes.has_vector() && Pieces::are_worth_it(sizes, axes, dot.type.dtype))
     return Pieces(rewriter.graph(), dot, axes).run(inputs[0], inputs[1]);
   // Of a matrix and a vector, the vector goes first.
   if (sizes.columns == 1) return swapped(rewriter, dot, dot.type.shape);
@@ -288,7 +292,7 @@ class KeptProducts {
 
 }  // namespace
 
-Graph expand_products(const Graph& graph) {
+Graph expand_products(const Graph& graph, bool only_needed) {
   GraphRewriter rewriter(graph);
   const std::vector<uint32_t> readers = count_uses(graph);
   const Orientation orientation(graph, readers);
@@ -296,10 +300,10 @@ Graph expand_products(const Graph& graph) {
   for (size_t i = 0; i < graph.size(); ++i) {
     const auto value = static_cast<Value>(i);
     const Node& node = graph[value];
-    if (const Node* dot = kept.in_order(node) ? nullptr : orientation.swapped_dot(node)) {
+    if (const Node* dot = only_needed || kept.in_order(node) ? nullptr : orientation.swapped_dot(node)) {
       rewriter.map(value, swapped(rewriter, *dot, node.type.shape));
     } else if (node.op == Op::dot && !kept.whole(value)) {
-      rewriter.map(value, improved(rewriter, node, readers));
+      rewriter.map(value, improved(rewriter, node, readers, only_needed));
     } else {
       rewriter.copy(value);
     }

@@ -13,6 +13,7 @@ namespace tokamak {
 /// The transpose of a product that nothing else reads becomes the product of the operands in the other order.
 /// The products of attention stay, unless there are so few queries that threads have to share the keys of
 /// one.
-Graph expand_products(const Graph& graph);
+/// `only_needed` writes as sums only what kernels of products do not do, and leaves the rest as it is.
+Graph expand_products(const Graph& graph, bool only_needed = false);
 
 }  // namespace tokamak

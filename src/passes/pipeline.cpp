@@ -41,7 +41,10 @@ constexpr GraphPass kGraphPasses[] = {
      [](const Graph& graph, const PipelineOptions&) { return normalise_late(graph); }, OpFamily::Contract},
     // Before the rest: what it writes has views and conversions to simplify.
     {"expand-products", "write products without a matrix on one side as sums",
-     [](const Graph& graph, const PipelineOptions&) { return expand_products(graph); }, OpFamily::Contract},
+     [](const Graph& graph, const PipelineOptions& options) {
+       return expand_products(graph, options.as_recorded);
+     },
+     OpFamily::Contract},
     {"halve-symmetric", "compute one half of a matrix of f16 or bf16 times its own transpose",
      [](const Graph& graph, const PipelineOptions&) { return halve_symmetric(graph); }, OpFamily::Contract},
     // Before the views: where an operand that made the shape goes away, a broadcast comes in its place.

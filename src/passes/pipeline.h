@@ -23,6 +23,7 @@ struct PassRecord {
 };
 
 struct PipelineOptions {
+  bool as_recorded = false;                   ///< only what kernels cannot do without, nothing for speed
   bool fused_multiply_add = true;             ///< as the CPU the code is for; constants fold with it
   std::vector<std::string> passes;            ///< just these, in this order, once; empty: the whole pipeline
   std::vector<std::string> disabled;          ///< left out

@@ -84,7 +84,7 @@ std::optional<std::string> verify_plan(std::span<const PlanRequest> requests,
 std::string display_name(std::span<const PlanRequest> requests, int index);
 
 /// For people: the totals, then a line per value.
-///   arena 2048 bytes + outputs 1024 bytes; one buffer per value would take 5120 bytes
+///   arena 2048 bytes + outputs 1024 bytes; without reuse 5120 bytes
 ///     steps 0..1         1024 bytes  arena + 0      %0
 ///     steps 1..2         1024 bytes  arena + 0      %1, in place of %0
 std::string to_string(const Plan& plan, std::span<const PlanRequest> requests);

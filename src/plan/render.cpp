@@ -13,7 +13,7 @@ std::string to_string(const Plan& plan, std::span<const PlanRequest> requests) {
     return right ? space + text : text + space;
   };
   std::string text = "arena " + std::to_string(plan.arena_bytes) + " bytes + outputs " +
-                     std::to_string(plan.output_bytes) + " bytes; one buffer per value would take " +
+                     std::to_string(plan.output_bytes) + " bytes; without reuse " +
                      std::to_string(plan.naive_bytes) + " bytes\n";
   for (size_t i = 0; i < requests.size(); ++i) {
     const PlanRequest& request = requests[i];

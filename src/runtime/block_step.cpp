@@ -62,21 +62,29 @@ class BlockRun {
     }
   }
 
+  int64_t scratch_bytes() const {
+    return scratch_.bytes * (is_shared() ? ThreadPool::instance().num_threads() : 1);
+  }
+
  private:
+  int64_t block_count() const { return batch_ * blocks_before(row_blocks()); }
+  /// Whether several threads work on it.
+  bool is_shared() const { return block_count() > grain_for(step_.block_cost); }
+
   void run_blocks() {
-    const int64_t tasks = batch_ * blocks_before(row_blocks());
+    const int64_t tasks = block_count();
     const int64_t grain = grain_for(step_.block_cost);
     auto work = [&](int64_t begin, int64_t end, std::byte* scratch) {
       Worker worker(*this, scratch);
       for (int64_t task = begin; task < end; ++task) worker.run_block(part(task));
     };
-    if (tasks <= grain) {
+    if (!is_shared()) {
       work(0, tasks, static_cast<std::byte*>(scratch_for_this_thread(scratch_.bytes)));
       return;
     }
     ThreadPool& pool = ThreadPool::instance();
     const int workers = pool.num_threads();
-    const Block scratch = BufferPool::instance().allocate(scratch_.bytes * workers);
+    const Block scratch = BufferPool::instance().allocate(scratch_bytes());
     auto* base = static_cast<std::byte*>(scratch.data());
     pool.run(
         tasks, grain,
@@ -458,6 +466,10 @@ class BlockRun {
 
 void run_block_step(const BlockStep& step, const BlockMemory& memory, int32_t* failed_check) {
   BlockRun(step, memory, failed_check).run();
+}
+
+int64_t block_scratch_bytes(const BlockStep& step, const BlockMemory& memory) {
+  return BlockRun(step, memory, nullptr).scratch_bytes();
 }
 
 int64_t packed_bytes(const ProductMethod& method, const BlockOperand& operand, bool is_lhs) {

@@ -105,6 +105,9 @@ struct BlockMemory {
 /// `failed_check` is set as KernelFrame says.
 void run_block_step(const BlockStep& step, const BlockMemory& memory, int32_t* failed_check);
 
+/// What run_block_step takes for all the threads that there are now, beside what the program gives it.
+int64_t block_scratch_bytes(const BlockStep& step, const BlockMemory& memory);
+
 /// Bytes that a packed operand takes at most, wherever they start; a multiple of 64.
 int64_t packed_bytes(const ProductMethod& method, const BlockOperand& operand, bool is_lhs);
 

@@ -19,6 +19,7 @@
 #include "runtime/system_memory.h"
 #include "support/log.h"
 #include "support/parts.h"
+#include "support/sizes.h"
 #include "tokamak/errors.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -265,7 +266,7 @@ BufferPool::ThreadCache* BufferPool::cache_of_this_thread() {
 
 Block BufferPool::allocate(int64_t bytes) {
   if (bytes < 0 || bytes > kLargestBlock) {
-    const std::string amount = bytes < 0 ? "more bytes than can be counted" : human_bytes(bytes);
+    const std::string amount = bytes < 0 ? "more bytes than can be counted" : bytes_text(bytes);
     throw UserError("out of memory: cannot allocate " + amount, {}, UserError::Kind::memory);
   }
   const int size_class = size_class_of(bytes);
@@ -321,7 +322,7 @@ BlockHeader* BufferPool::allocate_fresh(int64_t bytes, int size_class) {
   block->size_class = size_class;
   state_->system_allocations.fetch_add(1, std::memory_order_relaxed);
   if (capacity >= kHugePage && logging::enabled(logging::Channel::memory)) {
-    logging::log(logging::Channel::memory, "took " + human_bytes(capacity) + " from the system");
+    logging::log(logging::Channel::memory, "took " + bytes_text(capacity) + " from the system");
   }
   return block;
 }

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "support/json.h"
 #include "tokamak/errors.h"
 
 namespace tokamak {
@@ -18,7 +19,7 @@ namespace {
 constexpr auto kPeriod = std::chrono::milliseconds(100);
 
 UserError cannot_write(const std::string& path, int error) {
-  return UserError("cannot write " + path + ": " + std::strerror(error));
+  return UserError("cannot write " + valid_utf8(path) + ": " + std::strerror(error));
 }
 
 }  // namespace
@@ -70,10 +71,10 @@ void ProfileWriter::close() {
 void ProfileWriter::write_until_closed() {
   pthread_setname_np(pthread_self(), "tokamak-trace");
   std::unique_lock lock(running_->mutex);
-  while (!running_->closing) {
+  do {
     running_->condition.wait_for(lock, kPeriod, [&] { return running_->closing; });
     write_news();
-  }
+  } while (!running_->closing);  // which may be so before the thread has begun
 }
 
 void ProfileWriter::write_news() {

@@ -96,9 +96,12 @@ ThreadEvents& events_of_this_thread() {
 }
 
 thread_local const ProfileScope* innermost = nullptr;
+thread_local uint32_t audience_of_this_thread = 0;
+std::atomic<uint32_t> next_audience = 1;
 
-/// The events behind the cursor that ended since `start_ns`, shifted so that it is 0. Moves the cursor.
-Profile events_since(int64_t start_ns, ProfileSession::Cursor& cursor) {
+/// The events for an audience behind the cursor that ended since `start_ns`, shifted so that it is 0. Moves
+/// the cursor.
+Profile events_since(int64_t start_ns, uint32_t audience, ProfileSession::Cursor& cursor) {
   Profile profile;
   Recorder& all = recorder();
   const std::lock_guard lock(all.mutex);
@@ -111,7 +114,7 @@ Profile events_since(int64_t start_ns, ProfileSession::Cursor& cursor) {
     profile.dropped += thread.dropped;
     for (; cursor[i] < thread.events.size(); ++cursor[i]) {
       const ProfileEvent& event = thread.events[cursor[i]];
-      if (event.end_ns < start_ns) continue;
+      if (event.end_ns < start_ns || event.audience != audience) continue;
       ProfileEvent& copy = profile.events.emplace_back(event);
       copy.thread = static_cast<int>(i);
       copy.start_ns -= start_ns;
@@ -163,9 +166,13 @@ void record(std::string_view name, const ProfileEvent& event) noexcept {
     place.bytes_read = event.bytes_read;
     place.bytes_written = event.bytes_written;
     place.flops = event.flops;
+    place.audience = audience_of_this_thread;
   } catch (...) {  // no memory: profiling must not break what it watches
   }
 }
+
+uint32_t audience() noexcept { return audience_of_this_thread; }
+void set_audience(uint32_t audience) noexcept { audience_of_this_thread = audience; }
 
 std::string_view innermost_name() noexcept {
   return innermost == nullptr ? std::string_view{} : innermost->name_;
@@ -186,13 +193,23 @@ ProfileCategory category_named(std::string_view name) {
                                        : static_cast<ProfileCategory>(found - kCategoryNames.begin());
 }
 
-ProfileSession::ProfileSession() {
+ProfileSession::ProfileSession(Kind kind) {
   profiler::detail::open_sessions.fetch_add(1);
+  if (kind == Kind::aside) {
+    audience_ = profiler::next_audience.fetch_add(1);
+    audience_before_ = profiler::audience();
+    profiler::set_audience(audience_);
+  }
   start_ns_ = profiler::now_ns();
 }
 
-ProfileSession::~ProfileSession() {
-  if (open_) profiler::close_session();
+ProfileSession::~ProfileSession() { close(); }
+
+void ProfileSession::close() {
+  if (!open_) return;
+  open_ = false;
+  if (audience_ != 0) profiler::set_audience(audience_before_);
+  profiler::close_session();
 }
 
 Profile ProfileSession::snapshot() const {
@@ -201,13 +218,12 @@ Profile ProfileSession::snapshot() const {
 }
 
 Profile ProfileSession::read(Cursor& cursor) const {
-  return open_ ? profiler::events_since(start_ns_, cursor) : Profile{};
+  return open_ ? profiler::events_since(start_ns_, audience_, cursor) : Profile{};
 }
 
 Profile ProfileSession::finish() {
   Profile profile = snapshot();
-  if (open_) profiler::close_session();
-  open_ = false;
+  close();
   return profile;
 }
 

@@ -36,6 +36,7 @@ struct ProfileEvent {
   int64_t bytes_read = 0;
   int64_t bytes_written = 0;
   double flops = 0;
+  uint32_t audience = 0;  ///< the sessions that have it: see profiler::audience
 };
 
 /// The events of a session, by start.
@@ -68,16 +69,23 @@ int64_t now_ns();
 /// in, and the name is the one given here.
 void record(std::string_view name, const ProfileEvent& event) noexcept;
 
+/// Which sessions have what this thread records: 0 are all but those that stand aside, each of which has a
+/// number of its own. Threads that work for another take over its audience.
+uint32_t audience() noexcept;
+void set_audience(uint32_t audience) noexcept;
+
 /// The name of the innermost scope of this thread that is being recorded; empty when there is none.
 std::string_view innermost_name() noexcept;
 
 }  // namespace profiler
 
 /// Records from its making to finish() (or its end). Sessions may overlap; each has the events that ended in
-/// its time.
+/// its time. One that stands aside has what the thread that makes it does until it ends it, and nobody else
+/// has that: for measuring what is not part of the program that others watch.
 class ProfileSession {
  public:
-  ProfileSession();
+  enum class Kind : uint8_t { open, aside };
+  explicit ProfileSession(Kind kind = Kind::open);
   ~ProfileSession();
   ProfileSession(const ProfileSession&) = delete;
   ProfileSession& operator=(const ProfileSession&) = delete;
@@ -93,7 +101,11 @@ class ProfileSession {
   Profile read(Cursor& cursor) const;
 
  private:
+  void close();
+
   int64_t start_ns_;
+  uint32_t audience_ = 0;
+  uint32_t audience_before_ = 0;  ///< of the thread
   bool open_ = true;
 };
 

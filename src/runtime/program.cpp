@@ -7,6 +7,7 @@
 #include "runtime/buffer_pool.h"
 #include "runtime/profiler.h"
 #include "runtime/thread_pool.h"
+#include "support/rounding.h"
 #include "tokamak/errors.h"
 
 namespace tokamak {
@@ -87,7 +88,7 @@ void run_nest(const Program::Step& step, size_t nest, const KernelFrame& frame) 
     return;
   }
   const int workers = pool.num_threads();
-  const int64_t per_worker = (scratch_bytes + kBlockAlignment - 1) / kBlockAlignment * kBlockAlignment;
+  const int64_t per_worker = round_up(scratch_bytes, kBlockAlignment);
   const Block scratch = BufferPool::instance().allocate(per_worker * workers);
   auto* base = static_cast<std::byte*>(scratch.data());
   pool.run(
@@ -96,6 +97,22 @@ void run_nest(const Program::Step& step, size_t nest, const KernelFrame& frame) 
         function(&frame, begin, end, base + worker * per_worker);
       },
       workers);
+}
+
+/// As run_nest takes it.
+int64_t scratch_of_nest(const Program::Step& step, size_t nest) {
+  const int64_t bytes = step.kernel->scratch_bytes;
+  const bool is_shared = step.kernel->nests[nest].root.extent > step.grains[nest];
+  return is_shared ? round_up(bytes, kBlockAlignment) * ThreadPool::instance().num_threads() : bytes;
+}
+
+int64_t scratch_of_step(const Program::Step& step, const Running& running) {
+  if (step.sort != nullptr) return sort_scratch_bytes(*step.sort, running);
+  if (step.block != nullptr) return block_scratch_bytes(*step.block, running);
+  int64_t most = 0;
+  const size_t end = std::min(step.end_nest, step.kernel->nests.size());
+  for (size_t nest = step.first_nest; nest < end; ++nest) most = std::max(most, scratch_of_nest(step, nest));
+  return most;
 }
 
 void check(const Program::Step& step, int32_t failed_check) {
@@ -157,6 +174,20 @@ void Program::run(const void* const* input_data, const int64_t* const* input_str
     if (bytes != 0)
       std::memcpy(output_data[copy.output], output_data[copy.source], static_cast<size_t>(bytes));
   }
+}
+
+int64_t Program::scratch_bytes() const {
+  alignas(kBlockAlignment) static std::byte nothing[kBlockAlignment];  // no step looks at it
+  const std::vector<const void*> input_data(inputs.size(), nothing);
+  const std::vector<void*> output_data(outputs.size(), nothing);
+  std::vector<std::vector<int64_t>> strides;
+  std::vector<const int64_t*> input_strides;
+  for (const TensorType& type : inputs) strides.push_back(dense_strides(type));
+  for (const std::vector<int64_t>& of_one : strides) input_strides.push_back(of_one.data());
+  const Running running(*this, input_data.data(), input_strides.data(), output_data.data(), nothing);
+  int64_t most = 0;
+  for (const Step& step : steps) most = std::max(most, scratch_of_step(step, running));
+  return most;
 }
 
 }  // namespace tokamak

@@ -65,6 +65,10 @@ class Program {
   /// of kind index when a run-time check fails, and of kind memory when the arena cannot be had.
   void run(const void* const* input_data, const int64_t* const* input_strides,
            void* const* output_data) const;
+
+  /// What a step takes beside the arena while it runs, for all the threads that there are now: the most that
+  /// any step does. Inputs count as dense.
+  int64_t scratch_bytes() const;
 };
 
 /// Tasks that are worth a chunk of their own when one takes `task_cost` nanoseconds.

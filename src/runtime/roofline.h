@@ -9,21 +9,22 @@
 namespace tokamak {
 
 struct Roofline {
-  /// Reading arrays that fit into a cache, or none.
+  /// Reading an array of some size again and again.
   struct Level {
-    std::string name;  ///< "L2", "L3", "memory"
-    int64_t bytes;     ///< of the arrays that were read, all threads together
+    std::string name;  ///< the smallest of "L2", "L3" and "memory" that holds it
+    int64_t bytes;     ///< of the array, all threads together
     double bytes_per_second;
   };
 
   int threads = 1;
   double f32_flops = 0;  ///< per second: multiplications and additions in registers, two for a fused one
   double f64_flops = 0;
-  std::vector<Level> levels;  ///< from small to large
+  std::vector<Level> levels;  ///< from small to large, each twice the one before it
 };
 
 /// Measured with the threads that the pool has now, the best of several tries, which takes some tenths of a
-/// second the first time; kept for the life of the process.
-Roofline measure_roofline();
+/// second the first time; kept for the life of the process. `again` measures once more, for when something
+/// else kept the machine busy, and keeps what is better.
+Roofline measure_roofline(bool again = false);
 
 }  // namespace tokamak

@@ -49,15 +49,26 @@ class RunningSort {
   }
 
   void run() const {
-    const int threads = ThreadPool::instance().num_threads();
-    if (lines_ < threads && length_ >= kLongLine && !ThreadPool::inside_run()) {
+    if (is_long()) {
+      const int threads = ThreadPool::instance().num_threads();
       for (int64_t line = 0; line < lines_; ++line) sort_long(line, threads);
     } else {
       sort_all();
     }
   }
 
+  int64_t scratch_bytes() const {
+    if (in_result_) return 0;
+    if (is_long()) return line_bytes();
+    return lines_at_once() * line_bytes() * (lines_ > grain() ? ThreadPool::instance().num_threads() : 1);
+  }
+
  private:
+  /// Whether all threads work on one line after the other.
+  bool is_long() const {
+    return lines_ < ThreadPool::instance().num_threads() && length_ >= kLongLine && !ThreadPool::inside_run();
+  }
+  int64_t grain() const { return std::max(lines_at_once(), grain_for(step_.line_cost)); }
   int64_t line_bytes() const { return (length_ * method_.key_bytes() + 63) / 64 * 64; }
 
   /// The lines from `first` on along the last axis, at most `most`.
@@ -95,7 +106,6 @@ class RunningSort {
   void sort_all() const {
     const int64_t at_once = lines_at_once();
     const int64_t key_bytes = in_result_ ? 0 : at_once * line_bytes();
-    const int64_t grain = std::max(at_once, grain_for(step_.line_cost));
     auto sort_range = [&](int64_t begin, int64_t end, void* keys) {
       while (begin < end) {
         const SortLines lines = lines_from(begin, std::min(at_once, end - begin));
@@ -103,14 +113,14 @@ class RunningSort {
         begin += lines.count;
       }
     };
-    if (lines_ <= grain)
+    if (lines_ <= grain())
       return sort_range(0, lines_, key_bytes == 0 ? nullptr : scratch_for_this_thread(key_bytes));
     ThreadPool& pool = ThreadPool::instance();
     const int workers = pool.num_threads();
     const Block scratch = BufferPool::instance().allocate(key_bytes * workers);
     auto* base = static_cast<std::byte*>(scratch.data());
     pool.run(
-        lines_, grain,
+        lines_, grain(),
         [&](int64_t begin, int64_t end, int worker) { sort_range(begin, end, base + worker * key_bytes); },
         workers);
   }
@@ -199,6 +209,10 @@ class RunningSort {
 }  // namespace
 
 void run_sort_step(const SortStep& step, const BlockMemory& memory) { RunningSort(step, memory).run(); }
+
+int64_t sort_scratch_bytes(const SortStep& step, const BlockMemory& memory) {
+  return RunningSort(step, memory).scratch_bytes();
+}
 
 double sort_cost(int64_t length, int64_t key_bytes) {
   const double levels = std::log2(static_cast<double>(std::max<int64_t>(length, 2)));

@@ -27,6 +27,9 @@ struct SortStep {
 
 void run_sort_step(const SortStep& step, const BlockMemory& memory);
 
+/// What run_sort_step takes for all the threads that there are now.
+int64_t sort_scratch_bytes(const SortStep& step, const BlockMemory& memory);
+
 /// What sorting a line costs, in nanoseconds, roughly.
 double sort_cost(int64_t length, int64_t key_bytes);
 

@@ -8,6 +8,7 @@
 
 #include "runtime/buffer_pool.h"
 #include "runtime/machine.h"
+#include "support/sizes.h"
 
 namespace tokamak {
 
@@ -50,28 +51,17 @@ bool memory_is_available(int64_t capacity) {
   return capacity < kCheckedFrom || capacity <= memory_limits().available;
 }
 
-std::string human_bytes(int64_t bytes) {
-  static constexpr const char* kUnits[] = {"KB", "MB", "GB", "TB", "PB", "EB"};
-  if (bytes < 1024) return std::to_string(bytes) + " bytes";
-  double amount = static_cast<double>(bytes) / 1024;
-  int unit = 0;
-  for (; amount >= 1023.95 && unit < 5; ++unit) amount /= 1024;
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f %s", amount, kUnits[unit]);
-  return text;
-}
-
 std::string out_of_memory_message(int64_t bytes, int64_t in_use) {
   const MemoryLimits limits = memory_limits();
-  std::string text = "out of memory: cannot allocate " + human_bytes(bytes);
-  if (bytes >= 1024) text += " (" + std::to_string(bytes) + " bytes)";
-  text += "; " + human_bytes(limits.available) + " of " + human_bytes(limits.total) + " are available";
+  std::string text = "out of memory: cannot allocate " + bytes_text(bytes);
+  if (bytes >= 1000) text += " (" + std::to_string(bytes) + " bytes)";
+  text += "; " + bytes_text(limits.available) + " of " + bytes_text(limits.total) + " are available";
   rlimit address_space;
   if (getrlimit(RLIMIT_AS, &address_space) == 0 && address_space.rlim_cur != RLIM_INFINITY) {
-    text += ", this process is limited to " + human_bytes(static_cast<int64_t>(address_space.rlim_cur)) +
+    text += ", this process is limited to " + bytes_text(static_cast<int64_t>(address_space.rlim_cur)) +
             " of address space";
   }
-  if (in_use > 0) text += ", and arrays hold " + human_bytes(in_use);
+  if (in_use > 0) text += ", and arrays hold " + bytes_text(in_use);
   return text;
 }
 

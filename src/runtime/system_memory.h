@@ -16,10 +16,7 @@ void system_free(void* data, int64_t capacity);
 /// microseconds.
 bool memory_is_available(int64_t capacity);
 
-/// "out of memory: cannot allocate 1.5 TB (1649267441664 bytes); 20.1 GB of 23.4 GB are available"
+/// "out of memory: cannot allocate 1.65 TB (1649267441664 bytes); 20.1 GB of 23.4 GB are available"
 std::string out_of_memory_message(int64_t bytes, int64_t in_use);
-
-/// "64 bytes", "2.0 MB"; units of 1024.
-std::string human_bytes(int64_t bytes);
 
 }  // namespace tokamak

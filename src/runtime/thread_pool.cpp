@@ -106,6 +106,7 @@ struct alignas(128) ThreadPool::Run {
   int64_t chunks = 0;
   int threads = 0;
   std::string_view name;  ///< of what is run, for the profiler; empty when it is off
+  uint32_t audience = 0;  ///< of the caller, for the profiler
 
   static constexpr uint64_t kOneSeat = uint64_t{1} << 48;
   static uint64_t left_in(uint64_t word) { return word % kOneSeat; }
@@ -121,6 +122,7 @@ struct alignas(128) ThreadPool::Run {
     chunks = (grains - 1) / grains_per_chunk + 1;
     threads = most_threads;
     name = profiler::enabled() ? profiler::innermost_name() : std::string_view{};
+    audience = profiler::audience();
     unfinished.store(static_cast<uint32_t>(chunks), std::memory_order_relaxed);
     claim.store(static_cast<uint64_t>(threads - 1) * kOneSeat + static_cast<uint64_t>(chunks),
                 std::memory_order_release);
@@ -348,6 +350,7 @@ bool ThreadPool::work_somewhere(int thread) {
     worked = true;
     wake_workers(joined->useful);
     std::optional<ProfileScope> scope;
+    profiler::set_audience(run.audience);
     if (!run.name.empty()) scope.emplace(ProfileCategory::worker, run.name);
     std::optional<int64_t> chunk = joined->chunk;
     const int64_t start = now_ns();

@@ -26,6 +26,22 @@ size_t utf8_length(std::string_view text) {
 
 }  // namespace
 
+std::string valid_utf8(std::string_view text) {
+  std::string valid;
+  for (size_t i = 0; i < text.size();) {
+    const size_t length = utf8_length(text.substr(i));
+    if (length == 0) {
+      char escape[8];
+      std::snprintf(escape, sizeof escape, "\\x%02x", static_cast<unsigned char>(text[i]));
+      valid += escape;
+    } else {
+      valid += text.substr(i, length);
+    }
+    i += std::max<size_t>(length, 1);
+  }
+  return valid;
+}
+
 std::string json_string(std::string_view text) {
   std::string quoted = "\"";
   for (size_t i = 0; i < text.size();) {

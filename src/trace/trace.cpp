@@ -1,11 +1,35 @@
 #include "trace/trace.h"
 
+#include <utility>
+
 #include "trace/array_impl.h"
 
 namespace tokamak {
 namespace {
 
 thread_local Trace* innermost = nullptr;
+thread_local bool is_tracking = false;
+
+/// The graph without those of the marked nodes that neither outputs nor other nodes need.
+Graph without_unneeded(Graph graph, std::vector<bool> marked) {
+  marked.resize(graph.size(), false);
+  std::vector<bool> needed(graph.size());
+  for (Value output : graph.outputs()) needed[index_of(output)] = true;
+  bool all = true;
+  for (size_t i = graph.size(); i-- > 0;) {  // operands come before what reads them
+    needed[i] = needed[i] || !marked[i];
+    all = all && needed[i];
+    if (!needed[i]) continue;
+    for (Value input : graph.nodes()[i].inputs) needed[index_of(input)] = true;
+  }
+  if (all) return graph;
+  GraphRewriter rewriter(graph);
+  for (size_t i = 0; i < graph.size(); ++i)
+    if (needed[i]) rewriter.copy(static_cast<Value>(i));
+  Graph rest = rewriter.finish();
+  rest.forget_rewriting();
+  return rest;
+}
 
 std::string quoted(const std::string& name) { return "'" + name + "'"; }
 
@@ -22,13 +46,23 @@ Trace* Trace::current() { return innermost; }
 
 Trace::~Trace() { abandon(); }
 
+bool Trace::set_tracking(bool on) { return std::exchange(is_tracking, on); }
+
+void Trace::note_tracking(size_t first) {
+  if (!is_tracking) return;
+  tracking_.resize(first, false);
+  tracking_.resize(graph_.size(), true);
+}
+
 Array Trace::parameter(std::string name, TensorType type, SourceLocation where) {
   return wrap(graph_.add_parameter(std::move(name), std::move(type), std::move(where)));
 }
 
 Array Trace::constant(Tensor value, SourceLocation where, std::string_view by) {
   check_usable(by, where);
-  return wrap(graph_.add_constant(std::move(value), std::move(where)));
+  const Value made = graph_.add_constant(std::move(value), std::move(where));
+  note_tracking(index_of(made));
+  return wrap(made);
 }
 
 Array Trace::captured(const Array& array, const SourceLocation& where) {
@@ -39,11 +73,14 @@ Array Trace::captured(const Array& array, const SourceLocation& where) {
 Array Trace::record(Op op, std::span<const Array> inputs, Attributes attributes,
                     const SourceLocation& where) {
   check_usable(name_of(op), where);
-  if (op == Op::constant) return wrap(graph_.add_constant(attributes.tensor(Attr::value), where));
+  if (op == Op::constant) return constant(attributes.tensor(Attr::value), where);
+  const size_t first = graph_.size();
   std::vector<Value> values;
   values.reserve(inputs.size());
   for (const Array& input : inputs) values.push_back(value_of(input, name_of(op), where));
-  return wrap(graph_.add(op, std::move(values), std::move(attributes), where));
+  const Value made = graph_.add(op, std::move(values), std::move(attributes), where);
+  note_tracking(first);
+  return wrap(made);
 }
 
 Graph Trace::finish(std::span<const Array> outputs) {
@@ -56,7 +93,7 @@ Graph Trace::finish(std::span<const Array> outputs) {
   Graph graph = std::move(graph_);
   graph_ = Graph(std::move(name));
   abandon();
-  return graph;
+  return without_unneeded(std::move(graph), std::move(tracking_));
 }
 
 void Trace::abandon() {

@@ -43,6 +43,10 @@ class Trace : public std::enable_shared_from_this<Trace> {
   Array captured(const Array& array, const SourceLocation& where);
   /// Adds an operation; the operands are values of this trace or have memory.
   Array record(Op op, std::span<const Array> inputs, Attributes attributes, const SourceLocation& where);
+  /// While it is on, what this thread records only keeps track of what arrays become that the function writes
+  /// to. finish() drops as much of it as neither the outputs nor the function's own operations need: it is
+  /// not the function that left it unused. Gives what it was before.
+  static bool set_tracking(bool on);
   /// Ends the trace and hands over the graph.
   Graph finish(std::span<const Array> outputs);
   /// Ends it without a result. Harmless when it has ended.
@@ -60,8 +64,11 @@ class Trace : public std::enable_shared_from_this<Trace> {
   Value value_of(const Array& array, std::string_view by, const SourceLocation& where);
   Value capture(const Array& array, std::string_view by, const SourceLocation& where);
   Array wrap(Value value);
+  /// Notes that the nodes from `first` on were recorded to keep track, if they were.
+  void note_tracking(size_t first);
 
   Graph graph_;
+  std::vector<bool> tracking_;  ///< by node; those behind its end are the function's own
   std::thread::id thread_;
   bool ended_ = false;
   Trace* outer_ = nullptr;

@@ -86,6 +86,33 @@ def test_errors_pass_through():
         tk.compare(lambda x: x if x.sum() > 0 else -x, X)
 
 
+def test_one_kernel_for_every_operation_that_is_recorded():
+    """Also where products have no matrix on one side, or are dead: none is written as several operations."""
+    a, v = np.ones((300, 200), np.float32), np.ones(200, np.float32)
+    tall = np.ones((10_000, 8), np.float32)
+    tiny = np.ones((100, 4, 4), np.float32)
+    for function, arguments, names in [
+        (lambda a, v: a @ v + 1, (a[:40, :30], v[:30]), ["mul_sum", "add"]),
+        (lambda a, v: a @ v + 1, (a, v), ["dot", "add"]),
+        (lambda v: (v @ v) * 2, (v,), ["mul_sum", "mul"]),
+        (lambda v: (v.astype(np.float16) @ v.astype(np.float16)) * 2, (v,), None),
+        (lambda x: np.exp(x.T @ x), (tall,), ["dot", "exp"]),
+        (lambda x: np.exp(x @ x), (tiny,), ["dot", "exp"]),
+    ]:
+        c = tk.compare(function, *arguments)
+        assert c.agree
+        if names is not None:
+            assert [kernel.name for kernel in c.eager.kernels] == names
+        recorded = [one for one in c.eager.explanation.traced if not one.is_view and one.inputs]
+        assert len(c.eager.kernels) == len(recorded)
+
+    def dead(a, v):
+        a @ v
+        return a + 1
+
+    assert len(tk.compare(dead, a[:40, :30], v[:30]).eager.kernels) == 2
+
+
 def test_leaving_the_graph_as_recorded():
     def f(x):
         np.exp(x)

@@ -246,14 +246,15 @@ def test_measured_times_and_shares(explained):
     assert 0 < sum(one.seconds for one in measured.kernels)
     for kernel, took in zip(explained.kernels, measured.kernels, strict=True):
         assert took.share == took.bound_seconds / took.seconds
-        assert (took.bound_seconds, took.limit) == _measure.bound_of(kernel, measured.roofline)
+        bound, limit = _measure.bound_of(kernel, measured.roofline)
+        assert (took.bound_seconds, took.limit) == (min(bound, took.seconds), limit)
     assert "2 threads" in measured.how() or f"{tk.num_threads()} thread" in measured.how()
 
 
 def test_roofline_is_kept():
     first, second = _native.measure_roofline(), _native.measure_roofline()
     assert first.f32_flops == second.f32_flops > first.f64_flops / 4 > 0
-    assert [one.name for one in first.levels] == ["L2", "L3", "memory"]
+    assert list(dict.fromkeys(one.name for one in first.levels)) == ["L2", "L3", "memory"]
     assert all(one.bytes_per_second > 1e8 for one in first.levels)
 
 
@@ -466,6 +467,24 @@ def test_page_renders(browser, page_file, explained, width, dark):
         assert tab.run(f"document.getElementById({part!r}).offsetHeight") > 40
     assert tab.problems == []
     assert len(tab.requests) == 1
+
+
+def cut_tables(tab):
+    """Of the tables that are in sight those that do not fit, though nobody sees that they scroll."""
+    return tab.run(
+        """[...document.querySelectorAll('.scroll')].filter(one => one.querySelector('table') && one.scrollWidth > one.clientWidth + 1)
+           .map(one => one.querySelector('table').id)"""
+    )
+
+
+def test_tables_fit_phones(browser, page_file):
+    for width in (320, 390):
+        tab = browser.open(page_file, width=width)
+        tab.run("document.querySelectorAll('details').forEach(one => (one.open = true))")
+        assert cut_tables(tab) == []
+        # What a column is called is there, too.
+        shown = "getComputedStyle(document.querySelector('#kernel-table tbody tr').cells[1], '::before').content"
+        assert tab.run(shown) == '"reads"'
 
 
 def test_operations_lie_inside_their_kernels(browser, page_file, explained):

@@ -75,6 +75,18 @@ def test_page_in_a_browser(browser, page, width, dark):
     assert (sum(map(int, colour.strip("rgb()").split(","))) < 200) == dark
 
 
+@pytest.mark.parametrize("page", ["command", "explain", "environment", "readme"])
+def test_tables_fit_phones(browser, page):
+    """Those of many columns scroll."""
+    tab = browser.open(SITE / f"{page}.html", width=390)
+    cut = tab.run(
+        """[...document.querySelectorAll('.table-wrapper')]
+          .filter(one => one.querySelectorAll('tr:first-child > *').length / one.querySelectorAll('tr:first-child').length <= 3)
+          .filter(one => one.scrollWidth > one.clientWidth + 1).map(one => one.textContent.slice(0, 60))"""
+    )
+    assert cut == []
+
+
 def test_search_finds_names_and_words(browser):
     tab = browser.open(SITE / "search.html")
     for words, page in {"donate_argnums": "performance.html", "conv_transpose": "cpp_functions.html"}.items():

@@ -7,13 +7,14 @@ handed over to it: `opt`, `run`, and `explain` of a .tok file. Both exit with th
 from __future__ import annotations
 
 import argparse
-import os
+import contextlib
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from .._errors import Error, InternalError
 from .._native import __version__
-from . import bench, cache, compare, completion, doctor, explain, native, profile
+from . import bench, cache, compare, completion, doctor, explain, native, output, profile
 from .failure import INPUT_ERROR, INTERNAL_ERROR, OK, USAGE_ERROR, Failure
 
 __all__ = ["main"]
@@ -29,8 +30,18 @@ _CODES = f"""exit codes: {OK} all is well; {INPUT_ERROR} something is wrong with
 command line; {INTERNAL_ERROR} with Tokamak."""
 
 
+class _Parser(argparse.ArgumentParser):
+    """One whose help has to arrive, too."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        if file is sys.stderr:
+            super()._print_message(message, file)
+        elif message:
+            output.print_text(message.removesuffix("\n"))
+
+
 def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="tokamak",
         description=_ABOUT,
         epilog=_CODES,
@@ -68,12 +79,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if native.is_for_it(words):
             return native.hand_over(words)
-        options = _parse(words)
-        code = options.run(options)
-        sys.stdout.flush()
-        return int(code or OK)
+        return _run(words)
     except BrokenPipeError:  # whoever read has had enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return INPUT_ERROR
     except KeyboardInterrupt:
         _tell("interrupted")
@@ -93,7 +100,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         _tell(f"error: {error.filename or ''}{': ' if error.filename else ''}{error.strerror or error}")
         return INPUT_ERROR
+    finally:
+        output.give_up_what_cannot_be_written()
+
+
+def _run(words: list[str]) -> int:
+    try:
+        options = _parse(words)
+    except SystemExit as end:
+        if end.code == OK:  # --help and the like, which have printed something
+            output.flush()
+        raise
+    code = options.run(options)
+    output.flush()
+    return int(code or OK)
 
 
 def _tell(message: str) -> None:
-    print(message, file=sys.stderr)
+    with contextlib.suppress(OSError):  # there is nobody else to tell
+        print(output.printable(message), file=sys.stderr, flush=True)

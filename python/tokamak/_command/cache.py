@@ -45,13 +45,13 @@ def run(options: argparse.Namespace) -> None:
     for i, entry in enumerate(functions):
         programs = plural(entry["programs"], "program")
         before = "\n" if i > 0 else ""
-        print(
+        output.print_text(
             f"{before}{entry['name']}: {programs}, {plural(entry['hits'], 'call')} served, {entry['misses']} compiled"
         )
         for reason in entry["reasons"]:
-            print(f"  {reason}")
+            output.print_text(f"  {reason}")
     if not functions:
-        print(f"{options.script} compiled nothing.")
+        output.print_text(f"{options.script} compiled nothing.")
 
 
 def _entry(core: Any) -> dict[str, Any]:

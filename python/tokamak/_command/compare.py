@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from .._compare import Run
 from .._profile import compare as compare_function
@@ -19,11 +18,11 @@ ABOUT = """Shows what compiling is worth: the kernels of both runs, their times 
 def add_options(parser: argparse.ArgumentParser) -> None:
     target.add_options(parser)
     output.add_json(parser)
-    output.add_output(parser, "save it: .html is a page, others JSON for Chrome and Perfetto")
+    output.add_output(parser, "save it: .html is a page, .json for Chrome and Perfetto")
 
 
 def run(options: argparse.Namespace) -> None:
-    output.check_output(options)
+    output.check_output(options, output.PAGE_OR_TRACE)
     found = target.find(options)
     with target.failures_of(found.name):
         comparison = compare_function(found.jitted, *found.given.args, **found.given.kwargs)
@@ -39,10 +38,11 @@ def run(options: argparse.Namespace) -> None:
             }
         )
     else:
-        print(comparison)
+        output.print_text(comparison)
     if options.output:  # at last: where it cannot be written, the text is there
-        sys.stdout.flush()
+        output.flush()
         comparison.save(options.output)
+        output.tell_written(options)
 
 
 def _data(one: Run) -> dict[str, object]:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from . import explain, native
+from . import explain, native, output
 
 NAME = "completion"
 SUMMARY = "print the completion script of a shell"
@@ -29,7 +29,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    print(_SCRIPTS[options.shell](_commands(options.make_parser())), end="")
+    script = _SCRIPTS[options.shell](_commands(options.make_parser()))
+    output.print_text(script.removesuffix("\n"))
 
 
 def _commands(parser: argparse.ArgumentParser) -> list[_Command]:

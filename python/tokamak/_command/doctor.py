@@ -131,7 +131,7 @@ def _best(function: Any, *args: Any) -> float:
 
 def measure() -> dict[str, float]:
     """What memory, arithmetic, threads and the compiler do here; all per second or in seconds."""
-    x, y = np.ones(8 << 20, np.float32), np.ones(8 << 20, np.float32)
+    x, y = np.ones(8_000_000, np.float32), np.ones(8_000_000, np.float32)
     a = np.ones((768, 768), np.float32)
     start = time.perf_counter()
     add = jit(lambda x, y: x + y)
@@ -235,9 +235,9 @@ def _print(machine: dict[str, Any]) -> None:
             ("compiling", time_text(measured["compile"]) + " for the first call of x + y"),
         ]
     for name, value in lines:
-        print(f"{name:13} {value}")
-    print()
+        output.print_text(f"{name:13} {value}")
+    output.print_text("")
     if not machine["advice"]:
-        print("Nothing is slow about this machine.")
+        output.print_text("Nothing is slow about this machine.")
     for line in machine["advice"]:
-        print(f"! {line}")
+        output.print_text(f"! {line}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
 
 from .. import _native
@@ -43,7 +42,7 @@ def run(options: argparse.Namespace) -> None:
     for word in shown:
         if word not in _SHOWN:
             raise usage_error(f"--show: there is no '{word}'; choose from {', '.join(_SHOWN)}")
-    output.check_output(options)
+    output.check_output(options, output.PAGE)
     found = target.find(options)
     jitted = found.jitted
     if options.no_fuse:
@@ -53,17 +52,20 @@ def run(options: argparse.Namespace) -> None:
     if options.output:
         explanation.measure()  # the text has the times, too
     if options.json:
-        output.print_json({"function": found.name, "arguments": found.given.text, **_data(explanation)})
+        data = {"function": found.name, "arguments": found.given.text, **_data(explanation, shown)}
+        output.print_json(data)
     else:
-        print(f"{found.text}\n{explanation}".rstrip())
+        output.print_text(f"{found.text}\n{explanation}".rstrip())
         _print_parts(explanation, shown)
     if options.output:  # at last: where it cannot be written, the text is there
-        sys.stdout.flush()
+        output.flush()
         explanation.save(options.output)
+        output.tell_written(options)
 
 
-def _data(explanation: Any) -> dict[str, Any]:
+def _data(explanation: Any, shown: list[str]) -> dict[str, Any]:
     memory = explanation.memory
+    plan = {"plan": memory.plan} if "memory" in shown else {}
     return {
         "kernels": [
             {
@@ -73,6 +75,7 @@ def _data(explanation: Any) -> dict[str, Any]:
                 "bytes_written": kernel.bytes_written,
                 "flops": kernel.flops,
                 "lines": [f"{line.file}:{line.line}" for line in kernel.lines],
+                **{word: getattr(kernel, word) for word in shown if word != "memory"},
             }
             for kernel in explanation.kernels
         ],
@@ -81,6 +84,8 @@ def _data(explanation: Any) -> dict[str, Any]:
             "naive_bytes": memory.naive_bytes,
             "arena_bytes": memory.arena_bytes,
             "output_bytes": memory.output_bytes,
+            "scratch_bytes": memory.scratch_bytes,
+            **plan,
         },
         "refused": [
             {"producer": one.producer, "consumer": one.consumer, "reason": one.reason}
@@ -94,9 +99,9 @@ def _print_parts(explanation: _native.Explanation, shown: list[str]) -> None:
     for kernel in explanation.kernels:
         for word in shown:
             if word != "memory":
-                print(f"\n{word} of {kernel.name}\n{getattr(kernel, word).rstrip()}")
+                output.print_text(f"\n{word} of {kernel.name}\n{getattr(kernel, word).rstrip()}")
     if "memory" in shown:
-        print(f"\nmemory\n{explanation.memory.plan.rstrip()}")
+        output.print_text(f"\nmemory\n{explanation.memory.plan.rstrip()}")
 
 
 def more_options() -> list[tuple[str, str]]:

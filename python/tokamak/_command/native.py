@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -41,7 +40,6 @@ def _program() -> str:
 def hand_over(words: Sequence[str]) -> int:
     """Runs it in the place of this process."""
     program = _program()
-    sys.stdout.flush()
     os.execv(program, ["tokamak", *words])
 
 

@@ -1,15 +1,31 @@
-"""What commands print."""
+"""What commands print and write."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
+import sys
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .failure import Failure, usage_error
 
-__all__ = ["add_json", "add_output", "check_output", "print_json"]
+__all__ = [
+    "add_json",
+    "add_output",
+    "check_output",
+    "flush",
+    "give_up_what_cannot_be_written",
+    "print_json",
+    "print_text",
+    "printable",
+    "tell_written",
+]
+
+PAGE = (".html", ".htm")
+PAGE_OR_TRACE = (*PAGE, ".json")
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +36,7 @@ def add_output(parser: argparse.ArgumentParser, help: str) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", help=help)
 
 
-def check_output(options: argparse.Namespace) -> None:
+def check_output(options: argparse.Namespace, endings: Sequence[str]) -> None:
     """Before the work is done: a page that cannot be written is known at once. Its path is made to lead there wherever a script goes."""
     path = options.output
     if path is None:
@@ -36,9 +52,58 @@ def check_output(options: argparse.Namespace) -> None:
         raise Failure(f"cannot write {path}: there is no folder {folder}")
     if os.path.isdir(path):
         raise Failure(f"cannot write {path}: it is a folder")
+    is_device = os.path.exists(path) and not os.path.isfile(path)
+    if not is_device and not path.lower().endswith(tuple(endings)):
+        raise usage_error(f"-o: the name of what is written ends in {' or '.join(endings)}, not as {path}")
     if not os.access(path if os.path.exists(path) else folder, os.W_OK):
         raise Failure(f"cannot write {path}: permission denied")
 
 
+def tell_written(options: argparse.Namespace) -> None:
+    """When it is there; aside from what is printed, which may be read by a program."""
+    if options.output:
+        flush()
+        print(printable(f"written to {options.output}"), file=sys.stderr)
+
+
+def printable(text: str) -> str:
+    """Text that any terminal takes: names of files may have bytes that are no characters."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def print_text(text: object) -> None:
+    with _arriving():
+        print(printable(str(text)))
+
+
 def print_json(data: Any) -> None:
-    print(json.dumps(data, indent=2, ensure_ascii=False))
+    print_text(json.dumps(data, indent=2, ensure_ascii=False))
+
+
+def flush() -> None:
+    """Raises when what was printed does not arrive."""
+    with _arriving():
+        sys.stdout.flush()
+
+
+@contextlib.contextmanager
+def _arriving() -> Iterator[None]:
+    if sys.stdout is None:
+        raise Failure("cannot write to the standard output: it is closed")
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise Failure(f"cannot write to the standard output: {error.strerror}") from None
+
+
+def give_up_what_cannot_be_written() -> None:
+    """Python would try once more when it ends, and complain in its own way."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

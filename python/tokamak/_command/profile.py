@@ -9,6 +9,7 @@ import sys
 import warnings
 
 from .. import _profile
+from .._errors import UserError
 from .._progress import Progress
 from . import output, target
 from .failure import Failure, usage_error
@@ -31,17 +32,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--calls", type=int, default=10, metavar="N", help="calls of a function after the first; 10 otherwise"
     )
     output.add_json(parser)
-    output.add_output(parser, "save it: .html is a page, others JSON for Chrome and Perfetto")
+    output.add_output(parser, "save it: .html is a page, .json for Chrome and Perfetto")
 
 
 def run(options: argparse.Namespace) -> None:
-    output.check_output(options)
+    output.check_output(options, output.PAGE_OR_TRACE)
     name = str(options.target)
     if name.endswith((".json", ".part")):
         recorded = _loaded(options)
     else:
         recorded = _recorded(options)
     _show(recorded, options)
+    output.tell_written(options)
     if recorded.problem:
         saved = f"; it is in {options.output}" if options.output else ""
         raise Failure(f"the trace is not whole, what could be read is shown{saved}")
@@ -52,8 +54,10 @@ def _show(recorded: _profile.Profile, options: argparse.Namespace) -> None:
         totals = [dataclasses.asdict(total) for total in recorded.totals()]
         about = {"duration_ns": recorded.duration_ns, "threads": recorded.threads}
         output.print_json({**about, "problem": recorded.problem, "totals": totals})
+    elif recorded.events:
+        output.print_text(recorded)
     else:
-        print(recorded)
+        output.print_text(f"{options.target}: nothing of Tokamak's ran; it calls no jitted function")
 
 
 def _recorded(options: argparse.Namespace) -> _profile.Profile:
@@ -68,10 +72,10 @@ def _recorded(options: argparse.Namespace) -> _profile.Profile:
     except BaseException as error:
         if has_run:  # it only cannot be written
             _show(recorded, options)
-            sys.stdout.flush()
+            output.flush()
             raise Failure(str(error).partition("\n")[0]) from None
         if options.output and os.path.isfile(options.output):  # the profile has saved what there was
-            print(f"what ran until then is in {options.output}", file=sys.stderr)
+            print(output.printable(f"what ran until then is in {options.output}"), file=sys.stderr)
         raise
     return recorded
 
@@ -91,7 +95,10 @@ def _call(options: argparse.Namespace) -> None:
 def _loaded(options: argparse.Namespace) -> _profile.Profile:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the problem is printed with the rest
-        recorded = _profile.load_profile(options.target)
+        try:
+            recorded = _profile.load_profile(options.target)
+        except UserError as error:  # whose line is that of this command
+            raise Failure(str(error).partition("\n  at ")[0]) from None
     if options.output:
         recorded.save(options.output)
     return recorded

@@ -37,7 +37,8 @@ def setitem(x: Any, key: Any, value: Any) -> None:
     if any(is_index_array(item) for item in items):
         _write_places(x, items, value)
         return
-    part = basic(x, items)
+    with _sharing.tracking():
+        part = basic(x, items)
     if part.ndim == 0 and np.ndim(value) and not _has_ellipsis(key):
         fail(UserValueError, "setting an array element with a sequence.")
     _sharing.write(part, fitting(part, value, "x[...] = y", "unsafe"), "x[...] = y")

@@ -20,6 +20,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from .._format import printable
+
 __all__ = ["data_of", "escape", "page", "part", "write"]
 
 _FOLDER = Path(__file__).resolve().parent
@@ -55,7 +57,7 @@ script-src 'unsafe-inline'; img-src data:">
 
 def escape(text: str) -> str:
     """Text as it may stand in an element or an attribute."""
-    return html.escape(text, quote=True)
+    return html.escape(printable(text), quote=True)
 
 
 def part(name: str) -> str:
@@ -108,7 +110,7 @@ def write(path: str | PathLike[str], text: str) -> None:
     )  # a device or a pipe; a folder is an error of open()
     written = target if is_special else target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        written.write_text(text, encoding="utf-8")
+        written.write_text(text, encoding="utf-8", errors="backslashreplace")  # which JSON reads as what it was
         if not is_special:
             written.replace(target)
     except OSError as error:

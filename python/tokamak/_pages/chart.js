@@ -3,13 +3,9 @@
 
 const ROW = 22, HEAD = 24, AXIS = 24;
 
-/** Round numbers, about `wanted` of them: powers of two for bytes. */
-function ticks(from, to, wanted, binary) {
+/** Round numbers, about `wanted` of them. */
+function ticks(from, to, wanted) {
   const rough = (to - from) / Math.max(1, wanted);
-  if (binary) {
-    const step = 2 ** Math.ceil(Math.log2(rough));
-    return Array.from({length: Math.floor(to / step) + 1}, (_, i) => i * step).filter((at) => at >= from);
-  }
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((candidate) => candidate >= rough) ?? 10 * power;
   const found = [];
@@ -18,9 +14,9 @@ function ticks(from, to, wanted, binary) {
 }
 
 /** `rows` are {label, head}, from above; a head is a line of text. `boxes` are {row, start, length, name, colour, about} with `about` the attributes
- *  `data-...` of its element. The axis goes from 0 to `span`, and `text` writes its numbers, which are bytes if `binary`. `onchoose(box)` is called when a box is clicked.
+ *  `data-...` of its element. The axis goes from 0 to `span`, and `text` writes its numbers. `onchoose(box)` is called when a box is clicked.
  *  Gives an element with methods: search(text) gives the boxes found, show(box), all(). */
-function chart({rows, boxes, span, text, binary = false, label, onchoose, hint}) {
+function chart({rows, boxes, span, text, label, onchoose, hint}) {
   const tops = [];
   let height = AXIS;
   for (const row of rows) {
@@ -37,7 +33,7 @@ function chart({rows, boxes, span, text, binary = false, label, onchoose, hint})
   const place = (value) => ((value - from) / (to - from)) * width;
 
   function axis() {
-    return ticks(from, to, width / 110, binary).map((at) => [
+    return ticks(from, to, width / 110).map((at) => [
       svg("line", {x1: place(at), x2: place(at), y1: AXIS - 6, y2: height, class: "tick"}),
       svg("text", {x: place(at) + 3, y: AXIS - 9, class: "tick"}, text(at)),
     ]);

@@ -15,20 +15,41 @@ function labelOf(one, all) {
 const sizeOf = (one, all) => ({width: Math.max(58, 7.6 * labelOf(one, all).length + 20, 6.3 * nameOf(one).length + 18), height: NODE_HEIGHT});
 
 /** The kernels as boxes around operations as traced. What became of an operation says where it went; one that the passes found a way around went
- *  where its readers did. */
+ *  where its readers did, and one that they cut into several is in the kernels of all of these. `handed` are [from, operation]: what the kernel reads of
+ *  another one that computes a part of the same operation; `readsOf(operation, input)` says whether it reads the operands of such a one itself. */
 function kernelsAsTraced(traced, kernels) {
-  const made = kernels.map((kernel) => ({...kernel, operations: [], reads: [], writes: []}));
+  const made = kernels.map((kernel) => ({...kernel, operations: [], reads: [], writes: [], handed: []}));
   traced.forEach((one, i) => one.kernels.forEach((k) => {
     made[k].operations.push(i);
     if (kernels[k].writes.includes(one.becomes)) made[k].writes.push(i);
   }));
-  for (const kernel of made) {
+  for (const [k, kernel] of made.entries()) {
     const inside = new Set(kernel.operations);
-    kernel.reads = [...new Set(kernel.operations.flatMap((i) => traced[i].inputs))].filter((i) => !inside.has(i));
+    kernel.reads = inside.size === 0 ? traced.flatMap((one, i) => (one.becomes !== null && kernels[k].reads.includes(one.becomes) ? [i] : [])) : [...new Set(kernel.operations.flatMap((i) => traced[i].inputs))].filter((i) => !inside.has(i));
   }
+  const known = new Set(traced.map((one) => one.becomes));
+  kernels.forEach((kernel, to) => kernel.reads.filter((value) => !known.has(value)).forEach((value) => {
+    const from = kernels.findIndex((other) => other.writes.includes(value));
+    const both = from < 0 ? undefined : made[to].operations.find((i) => made[from].operations.includes(i) && !isNumber(traced[i]));
+    if (both !== undefined) made[to].handed.push([from, both]);
+  }));
+  made.forEach((kernel, k) => {
+    const handed = new Set(kernel.handed.map(([, operation]) => operation));
+    kernel.readsOf = (operation, input) => !handed.has(operation) || kernels[k].reads.includes(traced[input].becomes);
+  });
   return made;
 }
 const isReplaced = (one) => one.becomes === null && !one.is_dead && one.inputs.length > 0;
+
+/** Views that nothing reads cost nothing: x[2:5] of which only new elements are read, say. They are not drawn. */
+function viewsOfNoUse(all) {
+  const read = new Set(), unused = new Set();
+  for (let i = all.length - 1; i >= 0; --i) {  // readers come after what they read
+    if (all[i].is_view && all[i].is_dead && !read.has(i)) unused.add(i);
+    else all[i].inputs.forEach((input) => read.add(input));
+  }
+  return unused;
+}
 
 /** The inside of a kernel: its operations, and the values that come in. */
 function kernelScene(kernel, all) {
@@ -47,14 +68,15 @@ function kernelScene(kernel, all) {
 /** The scene with kernels as boxes. An operation that several kernels compute stands in each of them; what goes from one kernel to another goes through
  *  memory. What is dead stands for itself. */
 function fusedScene(all, kernels, collapsed) {
-  const insides = kernels.map((kernel, k) => (collapsed.has(k) ? null : kernelScene(kernel, all)));
+  const isEmpty = (kernel) => kernel.operations.every((i) => isNumber(all[i]));
+  const insides = kernels.map((kernel, k) => (collapsed.has(k) || isEmpty(kernel) ? null : kernelScene(kernel, all)));
   const outer = [], sizes = [];
   const owner = new Map();  // of a value in memory: which outer node it comes from
   kernels.forEach((kernel, k) => {
     const title = 7.4 * Math.min(kernel.name.length, 40) + 64;
     const inside = insides[k];
     outer.push({kernel: k});
-    sizes.push(inside ? {width: Math.max(inside.width + 2 * PAD, title), height: inside.height + HEAD + PAD} : {width: Math.max(title, 120), height: 54});
+    sizes.push(inside ? {width: Math.max(inside.width + 2 * PAD, title), height: inside.height + HEAD + PAD} : {width: Math.max(title, 160), height: 54});
     for (const operation of kernel.operations) if (!owner.has(operation)) owner.set(operation, k);
   });
   kernels.forEach((kernel, k) => kernel.writes.forEach((operation) => owner.set(operation, k)));
@@ -67,8 +89,9 @@ function fusedScene(all, kernels, collapsed) {
   kernels.forEach((kernel) => kernel.reads.forEach((i) => readers.set(i, (readers.get(i) ?? 0) + 1)));
   // What many read from outside stands above each of them: lines all over the drawing would show nothing.
   const everywhere = (i) => all[i].inputs.length === 0 && readers.get(i) > MANY;
+  const hidden = viewsOfNoUse(all);
   all.forEach((one, i) => {
-    if (!isNumber(one) && one.kernels.length === 0 && !everywhere(i)) owner.set(i, add(i));
+    if (!isNumber(one) && one.kernels.length === 0 && !everywhere(i) && !hidden.has(i)) owner.set(i, add(i));
   });
   const joins = new Map();  // pairs of outer nodes, each once
   const wanted = [];
@@ -81,7 +104,7 @@ function fusedScene(all, kernels, collapsed) {
   kernels.forEach((kernel, k) => {
     const inside = new Set(kernel.operations);
     const reading = new Map();
-    for (const operation of kernel.operations) for (const input of all[operation].inputs) if (!inside.has(input) && !isNumber(all[input])) {
+    for (const operation of kernel.operations) for (const input of all[operation].inputs) if (!inside.has(input) && !isNumber(all[input]) && (kernel.readsOf?.(operation, input) ?? true)) {
       if (!reading.has(input)) reading.set(input, new Set());
       reading.get(input).add(operation);
     }
@@ -89,8 +112,9 @@ function fusedScene(all, kernels, collapsed) {
       const from = everywhere(value) ? add(value) : owner.get(value);
       for (const reader of list) join(from, k, value, reader);
     }
+    for (const [from, operation] of kernel.handed ?? []) join(from, k, operation, operation);
     // An output that no operation computes is copied from where it is.
-    for (const value of kernel.reads) if (inside.has(value) && owner.get(value) !== k) join(owner.get(value), k, value, value);
+    for (const value of kernel.reads) if ((inside.has(value) || isEmpty(kernel)) && owner.get(value) !== k) join(owner.get(value), k, value, value);
   });
   outer.forEach((node, o) => {
     if (node.operation === undefined) return;
@@ -203,12 +227,12 @@ function graphView({operations, traced, kernels}, {onkernel, onoperation}) {
       if (!state.collapsed.delete(box.kernel)) state.collapsed.add(box.kernel);
       arrange({keep: true});
     };
-    const sub = `${format.plural(kernel.ops.length, "op")}, ${format.bytes(kernel.bytes_read + kernel.bytes_written)}${kernel.measured ? ", " + format.time(kernel.measured.seconds) : ""}`;
+    const sub = `${kernel.ops.length ? format.plural(kernel.ops.length, "op") : "copies"}, ${format.bytes(kernel.bytes_read + kernel.bytes_written)}${kernel.measured ? ", " + format.time(kernel.measured.seconds) : ""}`;
     return svg("g", {class: "kernel" + (state.query && state.stage.boxes[box.kernel].operations.some((i) => matches(list()[i])) ? " hit" : ""), style: `--own: ${colour(box.kernel)}`, transform: `translate(${left} ${top})`,
                      "data-kernel": box.kernel, onclick: () => onkernel(box.kernel)},
                svg("rect", {class: "body", width: box.width, height: box.height, rx: 10}),
                tip(svg("g", {class: "head"}, svg("rect", {class: "bar", width: box.width, height: HEAD - 4, rx: 10}),
-                       svg("text", {x: 30, y: 18, class: "mono title"}, name)), () => `kernel ${kernel.name}: ${kernel.ops.join(", ")}\n${sub}\nclick for its code`),
+                       svg("text", {x: 30, y: 18, class: "mono title"}, name)), () => `kernel ${kernel.name}: ${kernel.ops.join(", ") || "copies"}\n${sub}\nclick for its code`),
                svg("g", {class: "toggle", onclick: toggle, role: "button", "aria-label": box.collapsed ? "Show operations" : "Hide operations"},
                    svg("rect", {x: 2, y: 0, width: 26, height: HEAD - 4, rx: 8}), svg("path", {d: box.collapsed ? "M12 8L19 13L12 18z" : "M10 10L15 17L20 10z"})),
                box.collapsed && svg("text", {x: box.width / 2, y: 43, "text-anchor": "middle", class: "type"}, sub));

@@ -52,12 +52,14 @@ function memoryDrawing(memory, kernels) {
 
 const clip = (text, most) => (text.length > most ? text.slice(0, Math.max(1, Math.floor(most) - 1)) + "…" : text);
 
-/** Planned against one buffer for every operation. */
+/** Planned against memory that is never used twice. */
 function memoryBars(memory) {
   const most = Math.max(memory.peak_bytes, memory.naive_bytes, 1);
   const bar = (name, parts, text) => el("div", {class: "measure"}, el("span", {class: "soft"}, name),
     el("span", {class: "track"}, parts.map(([bytes, kind]) => el("i", {class: kind, style: `width: ${(100 * bytes) / most}%`}))), el("span", {class: "mono"}, text));
   return el("div", {class: "measures"},
-            bar("planned", [[memory.arena_bytes, "arena"], [memory.output_bytes, "output"]], format.bytes(memory.peak_bytes)),
-            bar("naive", [[memory.naive_bytes, "naive"]], format.bytes(memory.naive_bytes)));
+            bar("planned", [[memory.arena_bytes, "arena"], [memory.output_bytes, "output"], [memory.scratch_bytes, "scratch"]], format.bytes(memory.peak_bytes)),
+            bar("a buffer for each", [[memory.naive_bytes, "naive"]], format.bytes(memory.naive_bytes)),
+            el("div", {class: "legend"}, [["arena", memory.arena_bytes], ["output", memory.output_bytes], ["scratch", memory.scratch_bytes]].map(([kind, bytes]) =>
+              el("span", {}, el("i", {class: kind}), `${{arena: "arena", output: "results", scratch: "scratch"}[kind]} ${format.bytes(bytes)}`))));
 }

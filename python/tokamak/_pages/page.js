@@ -40,7 +40,7 @@ function scaled(value, units, step) {
   return digits(value) + units[unit];
 }
 const format = {
-  bytes: (value) => scaled(value, [" B", " KB", " MB", " GB", " TB"], 1024),
+  bytes: (value) => scaled(value, [" B", " KB", " MB", " GB", " TB", " PB", " EB"], 1000),
   count: (value) => scaled(value, ["", " K", " M", " G", " T"], 1000),
   /** of seconds */
   time: (value) => (value === null || value === undefined ? "–" : scaled(value * 1e9, [" ns", " µs", " ms", " s"], 1000)),
@@ -61,7 +61,7 @@ const tile = (name, value, more) =>
 function table(columns, rows, {onrow, id} = {}) {
   const kind = (column) => (column.number ? "number" : null);
   const body = rows.map((row, i) => {
-    const cells = columns.map((column) => el("td", {class: kind(column)}, column.of(row, i)));
+    const cells = columns.map((column) => el("td", {class: kind(column), "data-name": column.name}, column.of(row, i)));
     const open = onrow && (() => onrow(row, i));
     return el("tr", {class: onrow && "link", tabindex: onrow && 0, onclick: open,
                      onkeydown: open && ((event) => event.key === "Enter" && open())}, cells);

@@ -130,7 +130,7 @@ function traffic(runs, chosen, colourOf) {
     }
     span = Math.max(span, at);
   });
-  return chart({rows, boxes, span, text: format.bytes, binary: true, label: "memory traffic", onchoose: (box) => chosen.show(box.event, box.run), hint: (box) => hintOf(box.event)});
+  return chart({rows, boxes, span, text: format.bytes, label: "memory traffic", onchoose: (box) => chosen.show(box.event, box.run), hint: (box) => hintOf(box.event)});
 }
 
 const legend = (categories) => el("div", {class: "legend"}, ORDER.filter((one) => categories.includes(one)).map((one) =>

@@ -19,14 +19,16 @@ const place_text = (line) => `${line.file.split("/").pop()}:${line.line}${line.f
 
   function above() {
     const saved = memory.naive_bytes ? 1 - memory.peak_bytes / memory.naive_bytes : 0;
+    const copied = 2 * sum(e.layouts.filter((one) => one.kernel === null), (one) => one.bytes_copied);
+    const moved = copied + sum(kernels, (one) => one.bytes_read + one.bytes_written);
     const compiled = sum(e.times, (one) => one.milliseconds) / 1e3;
     return [
       el("h1", {}, el("span", {class: "mono"}, e.name), ": what Tokamak made of it"),
       el("p", {class: "soft"}, `Tokamak ${e.version}, ${format.plural(e.threads, "thread")}`),
       el("div", {class: "tiles"},
          tile("kernels", String(kernels.length), `for ${format.plural(e.computed, "operation")}`),
-         tile("memory", format.bytes(memory.peak_bytes), `${format.bytes(memory.naive_bytes)} naive${saved > 0 ? `, ${format.percent(saved)} less` : ""}`),
-         tile("traffic", format.bytes(sum(kernels, (one) => one.bytes_read + one.bytes_written)), `${format.count(sum(kernels, (one) => one.flops))} operations on elements`),
+         tile("memory of a call", format.bytes(memory.peak_bytes), `${format.bytes(memory.naive_bytes)} with a buffer for every operation${saved >= 0.001 ? `, ${format.percent(saved)} less` : ""}`),
+         tile("traffic", format.bytes(moved), `${copied ? `${format.bytes(copied)} of it copies; ` : ""}${format.count(sum(kernels, (one) => one.flops))} operations on elements`),
          measured ? tile("a call takes", format.time(measured.seconds), `${format.time(measured.kernel_seconds)} in kernels; ${format.percent(measured.share)} of the roofline`) : tile("predicted", format.time(sum(kernels, (one) => one.predicted_seconds)), "roughly; not measured"),
          tile("compiled in", format.time(compiled), e.dead.length ? format.plural(e.dead.length, "dead operation") + " dropped" : null)),
     ];
@@ -41,7 +43,7 @@ const place_text = (line) => `${line.file.split("/").pop()}:${line.line}${line.f
     inspector.hidden = false;
     inspector.replaceChildren(
       el("div", {class: "bar"}, el("b", {class: "mono"}, `${one.name} = ${one.text}`), el("span", {class: "push"}), el("button", {type: "button", "aria-label": "Close", onclick: () => (inspector.hidden = true)}, "×")),
-      el("p", {}, el("span", {class: "mono"}, one.type), `, ${format.bytes(one.bytes)}`, one.is_view && ", a view: index arithmetic of its readers", one.is_output && ", a result", one.is_dead && ", dead: no result needs it", fateOf(one, operations).replace("\n", ", ")),
+      el("p", {}, el("span", {class: "mono"}, one.type), `, ${format.bytes(one.bytes)}`, one.is_view && ", a view: index arithmetic of its readers", one.is_output && ", a result", one.is_written && ", which the function writes to", one.is_dead && ", dead: no result needs it", fateOf(one, operations).replace("\n", ", ")),
       one.line && el("p", {}, lineLink(one.line), text && el("pre", {class: "code"}, el("span", {}, el("span", {class: "at"}, String(one.line.line)), text.trim()))),
       one.kernels.length > 0 && el("p", {}, isReplaced(one) ? "its readers are in " : one.kernels.length > 1 ? "computed in each of " : "computed in ", one.kernels.map((k, n) => [n > 0 && ", ", kernelLink(k)])));
   }
@@ -117,7 +119,7 @@ const place_text = (line) => `${line.file.split("/").pop()}:${line.line}${line.f
     const kernel = kernels[k], text = e.codes[kernel.code], took = kernel.measured;
     const moved = kernel.bytes_read + kernel.bytes_written;
     const views = [{name: "Loops", of: () => code_(text.loops)}, {name: "Schedule", of: () => code_(text.schedule)}, {name: "LLVM IR", of: () => code_(text.llvm)},
-                   {name: "Assembly", of: () => asmView(text)}, {name: "Operations", of: () => code_(text.graph)},
+                   {name: "Assembly", of: () => asmView(text)}, {name: "Operations", of: () => el("div", {}, el("p", {class: "soft small"}, "A function of its own: its values have their own numbers."), code_(text.graph))},
                    {name: "Your lines", of: () => el("div", {}, kernel.lines.map((line) => el("div", {}, lineLink(line), el("pre", {class: "code"}, el("span", {}, sourceLine(line)?.trim() ?? "(cannot be read)")))))}];
     return el("div", {class: "card kernel-card", style: `--own: ${colour(k)}`, "data-kernel": k},
               el("h3", {class: "mono"}, dot(k), kernel.name), el("p", {class: "soft small"}, kernel.ops.join(", ") || "copies"),
@@ -147,7 +149,8 @@ const place_text = (line) => `${line.file.split("/").pop()}:${line.line}${line.f
       decades(x0, x1).map((v) => [svg("line", {class: "grid", x1: x(v), x2: x(v), y1: 14, y2: height - bottom}), svg("text", {class: "tick", x: x(v), y: height - bottom + 16, "text-anchor": "middle"}, format.count(v))]),
       decades(y0, y1).map((v) => [svg("line", {class: "grid", x1: left, x2: width - 14, y1: y(v), y2: y(v)}), svg("text", {class: "tick", x: left - 6, y: y(v) + 4, "text-anchor": "end"}, format.count(v))]),
       svg("text", {class: "tick", x: (width + left) / 2, y: height - 6, "text-anchor": "middle"}, "operations a byte of memory traffic"), svg("text", {class: "tick", x: 12, y: 10}, "a second"),
-      roof.levels.map((level, i) => [svg("path", {class: "roof", d: roofOf(level.bytes_per_second), "stroke-dasharray": i === roof.levels.length - 1 ? null : "4 4"})]),
+      [...new Map(roof.levels.map((level) => [level.name, level])).values()].map((level) => tip(svg("path", {class: "roof", d: roofOf(level.bytes_per_second), "stroke-dasharray": level.name === "memory" ? null : "4 4"}),
+        () => `${level.name}: ${format.rate(level.bytes_per_second, "B")} from ${format.bytes(level.bytes)}`)),
       points.map((point) => tip(svg("circle", {cx: x(intensity(point)), cy: y(Math.max(y0, speed(point))), r: 6, style: `fill: ${colour(point.k)}`, onclick: () => openKernel(point.k)}), () => `${point.kernel.name}\n${format.percent(point.kernel.measured.share)} of the roofline`))));
   }
   function kernelsSection() {
@@ -155,7 +158,7 @@ const place_text = (line) => `${line.file.split("/").pop()}:${line.line}${line.f
                      {name: "writes", number: true, of: (kernel) => format.bytes(kernel.bytes_written)}, {name: "arithmetic", number: true, of: (kernel) => format.count(kernel.flops)},
                      {name: "predicted", number: true, of: (kernel) => format.time(kernel.predicted_seconds)}];
     if (measured) columns.push({name: "measured", number: true, of: (kernel) => format.time(kernel.measured?.seconds)},
-                               {name: "of the roofline", number: true, of: (kernel) => kernel.measured && [el("span", {class: "share"}, el("i", {style: `width: ${Math.min(100, 100 * kernel.measured.share)}%`})), ` ${format.percent(kernel.measured.share)}`]});
+                               {name: "of the roofline", number: true, of: (kernel) => kernel.measured && [el("span", {class: "share"}, el("i", {style: `width: ${Math.min(100, 100 * kernel.measured.share)}%`})), el("span", {class: "percent"}, format.percent(kernel.measured.share))]});
     kernelTable = table(columns, kernels, {id: "kernel-table", onrow: (_, k) => openKernel(k)});
     const made = section("kernels", "Kernels", el("p", {class: "soft"}, "In the order in which they run; choose one for its code."), kernelTable, detail,
                          measured && el("h3", {}, "Roofline"), measured && rooflineDrawing(), el("p", {class: "soft small"}, measured ? measured.how : "Not measured: e.measure() times the kernels. Predictions are those of the compiler's own cost model."));
@@ -165,39 +168,26 @@ const place_text = (line) => `${line.file.split("/").pop()}:${line.line}${line.f
 
   // ---- Passes
 
-  /** For each line what it computes, whatever values are called: equal for equal computations. `known` is shared by the texts that are compared. */
-  function meanings(text, known) {
-    const named = new Map();
-    const number = (key) => (known.has(key) ? known : known.set(key, known.size)).get(key);
-    return text.replace(/\n$/, "").split("\n").map((line) => {
-      const found = /^ {2}(%[^ ]+) = (.*)$/.exec(line);
-      const body = (found ? found[2] : line).replace(/%[\w.$]+/g, (name) => named.get(name) ?? name);
-      const meaning = `#${number(body)}`;
-      if (found) named.set(found[1], meaning);
-      return meaning;
-    });
-  }
+  /** Lines of text IR, the same or not: a value has the same name in both. */
   function difference(before, after) {
-    const known = new Map();
-    const a = meanings(before, known), b = meanings(after, known);
-    const linesA = before.replace(/\n$/, "").split("\n"), linesB = after.replace(/\n$/, "").split("\n");
+    const a = before.replace(/\n$/, "").split("\n"), b = after.replace(/\n$/, "").split("\n");
     let start = 0, end = 0;
     while (start < a.length && start < b.length && a[start] === b[start]) ++start;
     while (end < a.length - start && end < b.length - start && a[a.length - 1 - end] === b[b.length - 1 - end]) ++end;
     const n = a.length - end - start, m = b.length - end - start;
-    const rows = linesB.slice(0, start).map((line) => [" ", line]);
+    const rows = b.slice(0, start).map((line) => [" ", line]);
     if (n * m > 4e6) {
-      rows.push(...linesA.slice(start, start + n).map((line) => ["-", line]), ...linesB.slice(start, start + m).map((line) => ["+", line]));
+      rows.push(...a.slice(start, start + n).map((line) => ["-", line]), ...b.slice(start, start + m).map((line) => ["+", line]));
     } else {
       const longest = Array.from({length: n + 1}, () => new Uint16Array(m + 1));
       for (let i = n - 1; i >= 0; --i) for (let j = m - 1; j >= 0; --j) longest[i][j] = a[start + i] === b[start + j] ? longest[i + 1][j + 1] + 1 : Math.max(longest[i + 1][j], longest[i][j + 1]);
       for (let i = 0, j = 0; i < n || j < m;) {
-        if (i < n && j < m && a[start + i] === b[start + j]) { rows.push([" ", linesB[start + j]]); ++i; ++j; }
-        else if (i < n && (j === m || longest[i + 1][j] >= longest[i][j + 1])) rows.push(["-", linesA[start + i++]]);
-        else rows.push(["+", linesB[start + j++]]);
+        if (i < n && j < m && a[start + i] === b[start + j]) { rows.push([" ", b[start + j]]); ++i; ++j; }
+        else if (i < n && (j === m || longest[i + 1][j] >= longest[i][j + 1])) rows.push(["-", a[start + i++]]);
+        else rows.push(["+", b[start + j++]]);
       }
     }
-    return rows.concat(linesB.slice(b.length - end).map((line) => [" ", line]));
+    return rows.concat(b.slice(b.length - end).map((line) => [" ", line]));
   }
   const diffView = (before, after) => {
     const rows = difference(before, after);
@@ -213,7 +203,7 @@ const place_text = (line) => `${line.file.split("/").pop()}:${line.line}${line.f
       }
     });
     const when = (pass) => (pass.round < 0 ? "end" : `round ${pass.round + 1}`);
-    const views = [{name: "All passes", of: () => el("div", {}, el("p", {class: "soft small"}, "As traced, and after all passes. Values are numbered anew; lines that compute the same are not shown as changes."), diffView(e.graph, e.optimized))},
+    const views = [{name: "All passes", of: () => el("div", {}, el("p", {class: "soft small"}, "As traced, and after all passes. A value keeps its number; what passes make anew has numbers of its own."), diffView(e.graph, e.optimized))},
                    ...changes.map(({pass, before, after}) => ({name: `${pass.name} (${when(pass)})`, of: () => el("div", {}, el("p", {class: "soft small"}, `${pass.summary}: ${pass.operations_before} values before, ${pass.operations_after} after, in ${format.time(pass.milliseconds / 1e3)}`),
                      tabs([{name: "Changes", of: () => diffView(before, after)}, {name: "Before", of: () => code(before, {numbers: 1})}, {name: "After", of: () => code(after, {numbers: 1})}], {label: "Before and after"}))})),
                    {name: "As traced", of: () => code(e.graph, {numbers: 1})}, {name: "Optimised", of: () => code(e.optimized, {numbers: 1})}];
@@ -233,6 +223,7 @@ const place_text = (line) => `${line.file.split("/").pop()}:${line.line}${line.f
   function memorySection() {
     const inPlace = memory.buffers.filter((one) => one.in_place_of !== null).length, again = reuseOf(memory.buffers).filter((list) => list.length).length;
     return section("memory", "Memory", memoryBars(memory),
+                   el("p", {class: "soft"}, "What a call takes beside its arguments and constants. The arena holds intermediate values, operands that are packed as a whole and partial sums; results are those that do not lie where an argument does, copies of results that are returned twice included; scratch is what the threads take while a kernel runs, of the kernel that takes most. With a buffer for every operation, each has memory of its own, and so have results, packed operands and partial sums; views have none."),
                    el("p", {class: "soft"}, `Kernels run from left to right; a bar is a buffer, from the kernel that makes it to the last that reads it, at its place in the arena. ${format.plural(again, "buffer")} where others lay before, ${inPlace} in place of an operand.`),
                    memoryDrawing(memory, kernels),
                    el("div", {class: "legend"}, [["arena", "fresh in the arena"], ["reused", "where others lay before"], ["in-place", "in place of an operand"], ["output", "result"]].map(([kind, name]) => el("span", {}, el("i", {class: `key ${kind}`}), name))));

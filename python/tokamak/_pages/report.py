@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import linecache
 from typing import TYPE_CHECKING, Any
 
 from .. import _native
 from .._assembly import hot_loop, loops_of
-from .._explanation_text import line_text, shown_file
+from .._explanation_text import line_text, memory_text, shown_file
 from .._format import bytes_text, count_text, percent_text, plural, time_text
 from .._pictures import graph
 from .._progress import Progress
+from .._source import lines_of
 from . import escape, page
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def contents(e: Explanation) -> dict[str, Any]:
         "passes": [_fields(one, _PASS) for one in e.passes],
         "refused": [{**_fields(one, _REFUSED), "line": _line(one.line)} for one in e.refused],
         "memory": {
-            **_fields(e.memory, ("peak_bytes", "naive_bytes", "arena_bytes", "output_bytes")),
+            **_fields(e.memory, ("peak_bytes", "naive_bytes", "arena_bytes", "output_bytes", "scratch_bytes")),
             "buffers": [_fields(one, _BUFFER) for one in e.memory.buffers],
         },
         "layouts": [_fields(one, ("value", "kernel", "decision", "bytes_copied")) for one in e.layouts],
@@ -110,7 +110,19 @@ def _line(line: _native.SourceLocation) -> dict[str, Any] | None:
 
 
 def _operation(one: _native.OperationReport) -> dict[str, Any]:
-    names = ("name", "op", "text", "type", "bytes", "inputs", "is_view", "is_output", "is_dead", "kernels")
+    names = (
+        "name",
+        "op",
+        "text",
+        "type",
+        "bytes",
+        "inputs",
+        "is_view",
+        "is_output",
+        "is_dead",
+        "is_written",
+        "kernels",
+    )
     return {**_fields(one, names), "line": _line(one.line)}
 
 
@@ -172,7 +184,7 @@ def _sources(e: Explanation) -> list[dict[str, Any]]:
             wanted.setdefault(one.line.file, set()).add(one.line.line)
     sources = []
     for file, numbers in wanted.items():
-        text = linecache.getlines(file)
+        text = lines_of(file)
         runs: list[tuple[int, int]] = []
         for number in sorted(numbers):
             first, last = max(1, number - _AROUND), min(len(text), number + _AROUND)
@@ -199,8 +211,7 @@ _STYLE = (
 
 def notebook_html(e: Explanation) -> str:
     head = f"<b>{escape(e.name)}</b>: {plural(len(e.kernels), 'kernel')} for {plural(len(e.computed), 'operation')}"
-    memory = f"{bytes_text(e.memory.peak_bytes)} planned, {bytes_text(e.memory.naive_bytes)} with a buffer for every operation"
-    notes = [f"memory: {memory}"]
+    notes = [f"memory: {memory_text(e)}"]
     notes += [
         f"not fused: {one.consumer} with {one.producer}: {one.reason} {line_text(one.line)}"
         for one in e.refused

@@ -41,7 +41,8 @@ class _Drawing:
     def __init__(self, e: Explanation) -> None:
         self.e = e
         self.all = e.traced
-        shown = [i for i, one in enumerate(self.all) if not _is_number(one)]
+        hidden = _views_of_no_use(self.all)
+        shown = [i for i, one in enumerate(self.all) if not _is_number(one) and i not in hidden]
         self.inside: list[list[int]] = [[] for _ in e.kernels]  # the operations of each kernel
         alone = []
         for i in shown:
@@ -58,6 +59,8 @@ class _Drawing:
         self.home = {i: number for number, i in enumerate(alone, len(e.kernels))}  # which outer node has it
         for number, inside in reversed(list(enumerate(self.inside))):
             self.home.update(dict.fromkeys(inside, number))
+        for number, inside in enumerate(self.inside):  # of one that is cut into several, where it is whole
+            self.home.update({i: number for i in inside if self.all[i].becomes in e.kernels[number].writes})
         self.crossings = self._crossings()
         self.entries: list[list[int]] = [[] for _ in e.kernels]  # values that each kernel reads
         for _, number, value in self.crossings:
@@ -79,7 +82,7 @@ class _Drawing:
         self.nodes = self._nodes()
 
     def _inside_of(self, number: int) -> Placed | None:
-        if self.closed:
+        if self.closed or not self.inside[number]:
             return None
         entries = self.entries[number]
         at = {value: i for i, value in enumerate([*self.inside[number], *entries])}
@@ -151,7 +154,8 @@ class _Drawing:
         left, top = box.middle[0] - box.size[0] / 2, box.middle[1] - box.size[1] / 2
         took = self.e.measured.kernels[box.kernel] if self.e.measured else None
         moved = bytes_text(kernel.bytes_read + kernel.bytes_written)
-        note = f"{plural(len(kernel.ops), 'operation')}, {moved}" + (
+        work = plural(len(kernel.ops), "operation") if kernel.ops else "copies"
+        note = f"{work}, {moved}" + (
             f", {time_text(took.seconds)}" if took else ""
         )
         width, height = box.size
@@ -168,7 +172,7 @@ class _Drawing:
                 stroke=own,
             ),
         ]
-        if self.closed:
+        if self.layouts[box.kernel] is None:
             parts.append(label(note, left + 12, top + 36, fill=SOFT, font_size=11))
         return "".join(parts)
 
@@ -254,6 +258,18 @@ class _Drawing:
         """Where the inside of a kernel begins."""
         (x, y), (_, height) = self.boxes[number].middle, self.boxes[number].size
         return x - layout.width / 2, y - height / 2 + _HEAD
+
+
+def _views_of_no_use(all_of_them: list[_native.OperationReport]) -> set[int]:
+    """Views that nothing reads cost nothing, and are not drawn."""
+    read: set[int] = set()
+    unused: set[int] = set()
+    for i, one in reversed(list(enumerate(all_of_them))):  # readers come after what they read
+        if one.is_view and one.is_dead and i not in read:
+            unused.add(i)
+        else:
+            read.update(one.inputs)
+    return unused
 
 
 def _is_number(one: _native.OperationReport) -> bool:

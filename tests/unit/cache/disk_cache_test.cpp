@@ -266,10 +266,10 @@ TEST(DiskSettings, ReadSizes) {
     return settings_with({{"TOKAMAK_CACHE_DIR", "/a"}, {"TOKAMAK_CACHE_SIZE", size}}).max_bytes;
   };
   const int64_t usual = settings_with({{"TOKAMAK_CACHE_DIR", "/a"}}).max_bytes;
-  EXPECT_EQ(usual, 512 << 20);
+  EXPECT_EQ(usual, 512'000'000);
   EXPECT_EQ(bytes("1000"), 1000);
-  EXPECT_EQ(bytes("3k"), 3072);
-  EXPECT_EQ(bytes("2G"), int64_t{2} << 30);
+  EXPECT_EQ(bytes("3k"), 3000);
+  EXPECT_EQ(bytes("2G"), 2'000'000'000);
   for (const char* wrong : {"many", "5 M", "5MB", "-1", "99999999999G", "M"})
     EXPECT_EQ(bytes(wrong), usual) << wrong;
   EXPECT_NE(settings_with({{"TOKAMAK_CACHE_DIR", "/a"}, {"TOKAMAK_CACHE_SIZE", "0"}}).off, "");

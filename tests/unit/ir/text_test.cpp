@@ -64,6 +64,53 @@ TEST(Text, ValuesAreThoseOfTheWholeText) {
   }
 }
 
+/// The graph with a new node for every `neg`, in another order of making.
+Graph with_negations_replaced(const Graph& graph) {
+  GraphRewriter rewriter(graph);
+  for (size_t i = 0; i < graph.size(); ++i) {
+    const auto value = static_cast<Value>(i);
+    if (graph[value].op != Op::neg) {
+      rewriter.copy(value);
+      continue;
+    }
+    const Value same = rewriter(graph[value].inputs[0]);
+    const Value twice = rewriter.graph().add(Op::add, {same, same});
+    rewriter.map(value, rewriter.graph().add(Op::sub, {same, twice}));
+  }
+  return rewriter.finish();
+}
+
+TEST(Text, NamesLast) {
+  const Graph first = parse_one(R"(func @f(%x: f32[4], %7: f32[4]) {
+  %0 = exp %x
+  %1 = neg %0
+  %2 = add %1, 2.0
+  return %2
+})");
+  const LastingNames names(first);
+  EXPECT_EQ(names.of(first)[0], "%x");
+  const Graph second = with_negations_replaced(first);
+  const std::vector<std::string> own = names.of(second);
+  const std::string text = print(second, {.names = &own});
+  // %1 is the same value; what is new has a number that no argument has either.
+  EXPECT_EQ(text,
+            "func @f(%x: f32[4], %7: f32[4]) {\n  %0 = exp %x\n  %8 = add %0, %0\n  %1 = sub %0, %8\n"
+            "  %2 = add %1, 2.0\n  return %2\n}\n");
+  EXPECT_EQ(print(parse_one(text)), print(second));
+  const Graph third = with_negations_replaced(second);
+  EXPECT_EQ(names.of(third), own);
+}
+
+TEST(Text, NamesOfRandomGraphsAreUnique) {
+  for (uint32_t seed = 0; seed < 100; ++seed) {
+    const Graph first = testing::random_graph(seed, {.nodes = 40});
+    const LastingNames names(first);
+    const Graph second = with_negations_replaced(first);
+    const std::vector<std::string> own = names.of(second);
+    ASSERT_EQ(print(parse_one(print(second, {.names = &own}))), print(second)) << "seed " << seed;
+  }
+}
+
 TEST(Text, ElementsRoundTripToTheBit) {
   std::mt19937_64 random(1);
   for (DType dtype : kAllDTypes) {

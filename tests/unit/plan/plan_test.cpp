@@ -148,7 +148,7 @@ TEST(Plan, RendersReadably) {
       {.bytes = 8, .first_step = 2, .last_step = 2, .output = 0, .name = "%2"},
   };
   EXPECT_EQ(to_string(checked_plan(requests), requests),
-            "arena 1024 bytes + outputs 64 bytes; one buffer per value would take 2112 bytes\n"
+            "arena 1024 bytes + outputs 64 bytes; without reuse 2112 bytes\n"
             "  steps 0..1              1024 bytes  arena + 0          %0\n"
             "  steps 1..2              1024 bytes  arena + 0          %1, in place of %0\n"
             "  steps 2..end               8 bytes  output 0           %2\n");

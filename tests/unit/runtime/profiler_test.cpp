@@ -24,6 +24,42 @@ namespace {
 
 using testing::HasSubstr;
 
+std::vector<std::string> names_in(const Profile& profile) {
+  std::vector<std::string> names;
+  for (const ProfileEvent& event : profile.events) names.push_back(event.name);
+  return names;
+}
+
+TEST(Profiler, WhatIsMeasuredAsideIsForNobodyElse) {
+  ProfileSession open;
+  { const ProfileScope scope(ProfileCategory::kernel, "before"); }
+  ProfileSession aside(ProfileSession::Kind::aside);
+  {
+    const ProfileScope scope(ProfileCategory::kernel, "measured");
+    ThreadPool::instance().run(
+        64, 1, [](int64_t, int64_t, int) { std::this_thread::sleep_for(std::chrono::microseconds(200)); });
+  }
+  std::thread([] { const ProfileScope scope(ProfileCategory::kernel, "elsewhere"); }).join();
+  const std::vector<std::string> measured = names_in(aside.finish());
+  { const ProfileScope scope(ProfileCategory::kernel, "after"); }
+  EXPECT_THAT(measured, testing::Contains("measured"));  // the workers' parts, too
+  EXPECT_THAT(measured, testing::Each("measured"));
+  EXPECT_THAT(names_in(open.finish()), testing::UnorderedElementsAre("before", "elsewhere", "after"));
+}
+
+TEST(Profiler, ShortSessionsAreWrittenWhole) {
+  const std::string path = testing::TempDir() + "short_session.json";
+  for (int turn = 0; turn < 50; ++turn) {
+    ProfileSession session;
+    ProfileWriter writer(session, path);
+    { const ProfileScope scope(ProfileCategory::kernel, "brief"); }
+    writer.close();  // the thread that writes may not even have begun
+    std::ifstream file(path);
+    const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    ASSERT_THAT(text, HasSubstr("\"brief\""));
+  }
+}
+
 TEST(Profiler, IsOffUntilASessionBegins) {
   EXPECT_FALSE(profiler::enabled());
   { const ProfileScope scope(ProfileCategory::kernel, "before"); }

@@ -51,6 +51,21 @@ TEST(Trace, IsTheTextOfTheFunction) {
   EXPECT_EQ(print(graph), "func @f(%x: f32[8]) {\n  %0 = mul %x, %x\n  %1 = max %0, 0.0\n  return %1\n}\n");
 }
 
+TEST(Trace, DropsWhatOnlyKeepsTrackAndIsNotNeeded) {
+  const std::shared_ptr<Trace> trace = Trace::start("f");
+  const Array x = trace->parameter("x", {DType::f32, {4}});
+  const Array y = exp(x);
+  const Array dead = exp(y);
+  Trace::set_tracking(true);
+  const Array kept = y + 1.0F;
+  const Array dropped = sqrt(kept) * 2.0F;
+  Trace::set_tracking(false);
+  const Array result = kept + y;
+  EXPECT_EQ(print(trace->finish({{result}})),
+            "func @f(%x: f32[4]) {\n  %0 = exp %x\n  %1 = exp %0\n  %2 = add %0, 1.0\n  %3 = add %2, %0\n"
+            "  return %3\n}\n");
+}
+
 TEST(Trace, NodesKnowTheLine) {
   uint32_t first = 0;
   const Graph graph = traced(
