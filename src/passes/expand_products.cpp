@@ -33,6 +33,7 @@ struct Sizes {
         columns(extent_of(rhs, axes.rhs_free)),
         depth(extent_of(lhs, axes.lhs_contract)) {}
   bool has_vector() const { return rows == 1 || columns == 1; }
+  bool are_many_tiny() const { return batch >= kMany && std::max({rows, columns, depth}) <= kTiny; }
 };
 
 bool is_worth_expanding(const Sizes& sizes, DType dtype, bool only_needed) {
@@ -43,7 +44,7 @@ bool is_worth_expanding(const Sizes& sizes, DType dtype, bool only_needed) {
     return !is_float(dtype) || lines * sizes.depth < kLargeMatrix ||
            std::min(lines, sizes.depth) <= kShortSide;
   }
-  return sizes.batch >= kMany && std::max({sizes.rows, sizes.columns, sizes.depth}) <= kTiny;
+  return sizes.are_many_tiny();
 }
 
 DotAxes axes_of_dot(const Graph& graph, const Node& dot) {
@@ -256,7 +257,8 @@ bool is_worth_keeping(const Graph& graph, const std::vector<uint32_t>& readers, 
   const Sizes sizes(graph.type_of(dot.inputs[0]).shape, graph.type_of(dot.inputs[1]).shape,
                     axes_of_dot(graph, dot));
   const bool has_windows = is_windowed(graph, dot.inputs[0]) || is_windowed(graph, dot.inputs[1]);
-  if (sizes.has_vector() && is_computed_for_it(graph, readers, dot.inputs[1])) return false;
+  if (sizes.has_vector() ? is_computed_for_it(graph, readers, dot.inputs[1]) : sizes.are_many_tiny())
+    return false;
   return is_float(dot.type.dtype) && sizes.depth > 1 && dot.type.elements() > 0 && !has_windows &&
          leaves_rows_to_threads(sizes.batch * sizes.rows, dot.type.elements() * sizes.depth);
 }

@@ -41,9 +41,8 @@ class Turning {
     for (const Attention& attention : found) {
       Role& scores = roles_[index_of(attention.scores)];
       Role& mixed = roles_[index_of(attention.mixed)];
-      scores.may_be_turned = true;
+      scores.may_be_turned = mixed.may_be_turned = true;
       scores.turns = attention.keys_are_rows;
-      mixed.may_be_turned = mixed.may_be_turned || attention.weights == 1;
       mixed.weights = attention.weights;
     }
   }

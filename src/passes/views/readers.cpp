@@ -157,8 +157,23 @@ std::optional<Rewrite> rewrite_pad(ViewContext&, const Pending& node) {
   return std::nullopt;
 }
 
+namespace {
+
+/// The axes of a transpose's operand that a reduction over `axes` of the transpose keeps, in the order it has
+/// them.
+Ints kept_axes(const Ints& permutation, const Ints& axes) {
+  Ints kept;
+  for (size_t i = 0; i < permutation.size(); ++i) {
+    if (std::find(axes.begin(), axes.end(), static_cast<int64_t>(i)) == axes.end())
+      kept.push_back(permutation[i]);
+  }
+  return kept;
+}
+
+}  // namespace
+
 /// reduce(transpose(x)) = reduce(x) over the axes that the transpose brought there, when the kept ones stay
-/// in order.
+/// in order; where only those of extent 1 do not, that in another shape.
 std::optional<Rewrite> rewrite_reduction(ViewContext& context, const Pending& node) {
   const Value input = node.inputs[0];
   const bool has_one_axis = node.attributes.has(Attr::axis);
@@ -169,17 +184,25 @@ std::optional<Rewrite> rewrite_reduction(ViewContext& context, const Pending& no
 
   const auto operand = context.operand_of(input, Op::transpose);
   if (!operand) return std::nullopt;
+  const Shape& shape = context.shape_of(*operand);
   const Ints& permutation = context.graph()[input].attributes.ints(Attr::permutation);
-  int64_t last_kept = -1;
-  for (size_t i = 0; i < permutation.size(); ++i) {
-    if (std::find(axes.begin(), axes.end(), static_cast<int64_t>(i)) != axes.end()) continue;
-    if (permutation[i] < last_kept) return std::nullopt;
-    last_kept = permutation[i];
-  }
+  const Ints kept = kept_axes(permutation, axes);
+  Ints long_ones = kept;
+  std::erase_if(long_ones, [&](int64_t axis) { return shape[static_cast<size_t>(axis)] == 1; });
+  if (!std::is_sorted(long_ones.begin(), long_ones.end())) return std::nullopt;
+  Shape result;
+  for (int64_t axis : kept) result.push_back(shape[static_cast<size_t>(axis)]);
   for (int64_t& axis : axes) axis = permutation[static_cast<size_t>(axis)];
   std::sort(axes.begin(), axes.end());
-  if (has_one_axis) return Pending{node.op, {*operand}, {{Attr::axis, axes[0]}}};
-  return Pending{node.op, {*operand}, {{Attr::axes, std::move(axes)}}};
+  Pending reduction{node.op, {*operand}, {}};
+  if (has_one_axis) {
+    reduction.attributes.set(Attr::axis, axes[0]);
+  } else {
+    reduction.attributes.set(Attr::axes, std::move(axes));
+  }
+  if (std::is_sorted(kept.begin(), kept.end())) return reduction;
+  const Value reduced = context.make_inner(std::move(reduction));
+  return Pending{Op::reshape, {reduced}, {{Attr::shape, std::move(result)}}};
 }
 
 }  // namespace tokamak
