@@ -27,7 +27,7 @@ const ReportedCode& reported_code(const KernelReport& report) {
 
 ReportedCode code_of(const CompiledKernel& compiled, const Cpu& cpu) {
   ReportedCode code{{}, cpu};
-  if (compiled.product == nullptr) code.stages.push_back(compiled.loops);
+  if (compiled.product == nullptr) code.stages.push_back(compiled.loops_of_code());
   for (size_t i = 0; compiled.product != nullptr && i < compiled.product->stages.size(); ++i) {
     const std::shared_ptr<const LoopKernel>& loops = compiled.product->stages[i].loops;
     if (loops != nullptr) code.stages.push_back(loops);
@@ -193,7 +193,7 @@ std::shared_ptr<Explanation> explain(const Journey& journey) {
       report.graph += (report.graph.empty() ? "" : "\n") + print(stage->body, kForPeople);
     report.loops = compiled.product != nullptr ? compiled.product->description
                    : compiled.sort != nullptr  ? compiled.sort->description
-                                               : print(*compiled.loops);
+                                               : print(*compiled.loops_of_code());
     report.schedule = compiled.decisions;
     report.bytes_read = bytes_read(fused);
     for (Value output : fused.outputs) report.bytes_written += journey.optimized.type_of(output).bytes();
