@@ -209,6 +209,55 @@ std::optional<Tensor> evaluate_constant(const Graph& graph, Value last) {
   return values[index_of(last)];
 }
 
+/// Whether all that values are computed from of a parameter is, for every element, the one of a slice of it.
+class SliceReads {
+ public:
+  SliceReads(const Graph& graph, Value parameter, Ints starts, Ints steps)
+      : graph_(graph), parameter_(parameter), starts_(std::move(starts)), steps_(std::move(steps)) {}
+
+  bool only_for(Value last) const {
+    std::vector<bool> is_read(graph_.size());  // what depends on the parameter ...
+    std::vector<bool> is_fine(graph_.size());  // ... and, element by element, on the slice alone
+    for (size_t i = 0; i <= index_of(last); ++i) {
+      const auto value = static_cast<Value>(i);
+      const Node& node = graph_[value];
+      is_read[i] = value == parameter_ ||
+                   std::ranges::any_of(node.inputs, [&](Value in) { return is_read[index_of(in)]; });
+      if (node.type.shape != graph_.type_of(last).shape) continue;
+      if (is_slice(node)) {
+        const std::optional<Value> written = written_to_slice(node.inputs[0]);
+        is_fine[i] = node.inputs[0] == parameter_ || (written && is_fine[index_of(*written)]);
+      } else if (family_of(node.op) == OpFamily::Elementwise) {
+        is_fine[i] = std::ranges::all_of(
+            node.inputs, [&](Value in) { return !is_read[index_of(in)] || is_fine[index_of(in)]; });
+      }
+    }
+    return !is_read[index_of(last)] || is_fine[index_of(last)];
+  }
+
+ private:
+  bool is_slice(const Node& node) const {
+    return node.op == Op::slice && node.attributes.ints(Attr::starts) == starts_ &&
+           node.attributes.ints(Attr::steps) == steps_;
+  }
+
+  /// What an array has in place of the slice, when it was written there: `select inside, pad(new), old`.
+  std::optional<Value> written_to_slice(Value array) const {
+    const Node& select = graph_[array];
+    if (select.op != Op::select || graph_[select.inputs[1]].op != Op::pad) return std::nullopt;
+    const Node& pad = graph_[select.inputs[1]];
+    Ints steps = pad.attributes.ints(Attr::interior);
+    for (int64_t& step : steps) ++step;
+    const bool is_there = pad.attributes.ints(Attr::low) == starts_ && steps == steps_;
+    return is_there ? std::optional(pad.inputs[0]) : std::nullopt;
+  }
+
+  const Graph& graph_;
+  Value parameter_;
+  Ints starts_;
+  Ints steps_;
+};
+
 /// A recording, as Python drives it.
 class PythonTrace {
  public:
@@ -242,6 +291,15 @@ class PythonTrace {
     for (size_t i = 0; i < graph.parameters().size(); ++i)
       if (behind[index_of(graph.parameters()[i])]) found.append(i);
     return found;
+  }
+
+  /// See SliceReads.
+  bool reads_only_slice(nb::handle object, size_t argument, const Ints& starts, const Ints& steps) const {
+    const PythonArray* array = as_python_array(object.ptr());
+    const Recorded* recorded = array == nullptr ? nullptr : array->array.impl().recorded();
+    if (recorded == nullptr || recorded->trace != trace_) return false;
+    const Graph& graph = trace_->graph();
+    return SliceReads(graph, graph.parameters()[argument], starts, steps).only_for(recorded->value);
   }
 
   /// The elements of a value that is computed from constants alone; None for others, and where that would
@@ -332,6 +390,8 @@ void bind_tracing(nb::module_& module) {
       .def("parameter", &PythonTrace::parameter, nb::arg("name"), nb::arg("like"))
       .def("sources", &PythonTrace::sources, nb::arg("array"))
       .def("constant_value", &PythonTrace::constant_value, nb::arg("array"))
+      .def("reads_only_slice", &PythonTrace::reads_only_slice, nb::arg("array"), nb::arg("argument"),
+           nb::arg("starts"), nb::arg("steps"))
       .def("finish", &PythonTrace::finish, nb::arg("outputs"), nb::arg("strides"))
       .def("abandon", &PythonTrace::abandon)
       .def("captured", &PythonTrace::captured);

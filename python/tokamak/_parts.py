@@ -10,12 +10,14 @@ import numpy as np
 from . import _sharing
 
 if TYPE_CHECKING:
+    from . import _native
     from ._array import Array
 
 _MOST_PARTS = 8
 _LARGE = (
     1 << 14
 )  # elements: writing all of a smaller array is faster than several parts of it, each in a kernel of its own
+_LINE = 8  # elements of a cache line: steps as short lead to all lines
 
 
 class Part(NamedTuple):
@@ -70,6 +72,22 @@ class Parts:
             expected *= extent
         return True
 
+    def slice_through_most_lines(
+        self, part: Part, shape: tuple[int, ...]
+    ) -> tuple[list[int], list[int]] | None:
+        """The starts and steps of a part that is a slice with gaps but leads to most cache lines of the argument: writing all of
+        it, where it is, takes no longer."""
+        steps = [step if extent != 1 else 1 for (_, step), extent in zip(part.axes, shape, strict=True)]
+        if [axis for axis, _ in part.axes if axis >= 0] != [i for i, n in enumerate(shape) if n != 1]:
+            return None
+        whole = Part(axes=tuple((axis, 1) for axis in range(len(self.shape))))
+        if len(shape) != len(self.shape) or min(steps) < 1 or not self._is_run(whole, self.shape):
+            return None
+        gap = max(step for step, stride in zip(steps, self.strides, strict=True) if abs(stride) == 1)
+        reached = np.prod(shape) * gap
+        is_most = 1 < gap <= _LINE and 2 * reached > np.prod(self.shape)
+        return (list(part.starts), steps) if is_most else None
+
 
 def _part_after(steps: list[_sharing.Change], shape: tuple[int, ...]) -> Part | None:
     """The part that views of views of an array are; None where it is all of it, or no such part."""
@@ -117,7 +135,9 @@ def strides_of(argument: Array, part: Part) -> tuple[int, ...]:
     return tuple(1 if axis < 0 else whole[axis] * step for axis, step in part.axes)
 
 
-def written(arguments: list[Array]) -> tuple[list[tuple[int, Part]], list[Array]]:
+def written(
+    arguments: list[Array], trace: _native.Trace
+) -> tuple[list[tuple[int, Part]], list[Array]]:
     """The parts of arguments that were written to, and the elements they have now."""
     parts: list[tuple[int, Part]] = []
     elements: list[Array] = []
@@ -125,12 +145,24 @@ def written(arguments: list[Array]) -> tuple[list[tuple[int, Part]], list[Array]
         if not _sharing.was_written(argument):
             continue
         values = _sharing.parts_of(argument).values
-        if values is None or (len(values) > 1 and argument.size < _LARGE):
+        is_small = argument.size < _LARGE
+        if values is None or (len(values) > 1 and is_small) or _better_all_in_place(i, argument, trace):
             values = {(Part(), argument.shape): argument}
         for (part, _), value in values.items():
             parts.append((i, part))
             elements.append(value)
     return parts, elements
+
+
+def _better_all_in_place(position: int, argument: Array, trace: _native.Trace) -> bool:
+    """Whether what was written, at few places next to each other, is made of what was there alone: then all of the argument can be
+    written where it is."""
+    parts = _sharing.parts_of(argument)
+    if parts.values is None or len(parts.values) != 1:
+        return False
+    [((part, shape), value)] = parts.values.items()
+    found = parts.slice_through_most_lines(part, shape) if part.starts else None
+    return found is not None and trace.reads_only_slice(value, position, *found)
 
 
 def write_part(x: Array, starts: list[int], axes: list[tuple[int, int]], made: Array) -> None:

@@ -141,7 +141,7 @@ class Tracer:
             with _unknown.asking(asked):
                 returned, watch = self._run_asked(call, given, captured, asked)
             plan = _results.plan(returned, watch, values)
-            written, elements = _parts.written(values)
+            written, elements = _parts.written(values, trace)
             lying = [_sharing.strides_of(array) for array in plan.arrays]
             lying += [_parts.strides_of(values[argument], part) for argument, part in written]
             graph, orders = trace.finish(plan.arrays + elements, lying)

@@ -19,6 +19,7 @@ struct KernelFrame {
   int32_t* failed_check;   ///< set to 1 + check when a CheckRange fails; 0 before
   int64_t first = 0;       ///< see LoopKernel::range
   int64_t end = 0;
+  const int64_t* numbers = nullptr;  ///< by position in LoopKernel::numbers
 };
 
 /// Runs tasks [begin, end) of one nest. `scratch` has LoopKernel::scratch_bytes, 64-byte aligned, and is the

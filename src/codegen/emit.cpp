@@ -36,6 +36,7 @@ class NestEmitter {
   }
 
   void on(const Literal& literal);
+  Value* bits_of_number(const Literal& literal);
   void on(const IndexValue& value);
   void on(const Test& test);
   void on(const Load& load) { f_.define(load.result, emit_load(f_, load)); }
@@ -56,7 +57,9 @@ class NestEmitter {
   void on(const std::shared_ptr<Branch>& branch);
   void on(const std::shared_ptr<Loop>& loop);
 
+  Value* frame_field(llvm::Type* type, size_t offset, const char* name);
   void open_range(llvm::BasicBlock* entry);
+  void open_numbers(llvm::BasicBlock* entry);
   Value* rounds(const Loop& loop);
   llvm::BasicBlock* open(const Loop& loop, Value* count, unsigned lanes);
   template <class Prepare>
@@ -76,12 +79,21 @@ class NestEmitter {
 void NestEmitter::on(const Literal& literal) {
   const DType dtype = literal.value.type().dtype;
   LaneBuilder& lanes = f_.lanes;
+  if (literal.bits) return f_.define(literal.result, lanes.from_memory(dtype, bits_of_number(literal)));
   uint64_t bits = 0;
   std::memcpy(&bits, literal.value.data(), size_of(dtype));
   if (dtype == DType::boolean) bits = bits != 0;
   if (dtype == DType::f16) bits = std::bit_cast<uint32_t>(f16_to_f32(static_cast<uint16_t>(bits)));
   if (dtype == DType::bf16) bits = std::bit_cast<uint32_t>(bf16_to_f32(static_cast<uint16_t>(bits)));
   f_.define(literal.result, lanes[lanes.constant_bits(lane_of(dtype), bits)]);
+}
+
+/// The number as memory has it.
+Value* NestEmitter::bits_of_number(const Literal& literal) {
+  llvm::Type* type = f_.lanes.memory_type(literal.value.type().dtype);
+  Value* bits = f_.b.CreateTrunc(emit_uniform_index(f_, Index::of(*literal.bits)),
+                                 f_.b.getIntNTy(type->getScalarSizeInBits()));
+  return f_.b.CreateBitCast(bits, type);
 }
 
 void NestEmitter::on(const IndexValue& value) {
@@ -315,15 +327,29 @@ double NestEmitter::size_of_body(const std::vector<Stmt>& statements) const {
   return size;
 }
 
+Value* NestEmitter::frame_field(llvm::Type* type, size_t offset, const char* name) {
+  Value* address = f_.b.CreateConstGEP1_64(f_.b.getInt8Ty(), f_.function->getArg(0), offset);
+  return f_.b.CreateLoad(type, address, name);
+}
+
 /// The ends of the swept range are as variables of loops around everything.
 void NestEmitter::open_range(llvm::BasicBlock* entry) {
   if (!kernel_.range) return;
-  auto field = [&](size_t offset, const char* name) {
-    Value* address = f_.b.CreateConstGEP1_64(f_.b.getInt8Ty(), f_.function->getArg(0), offset);
-    return f_.b.CreateLoad(f_.b.getInt64Ty(), address, name);
-  };
+  auto field = [&](size_t offset, const char* name) { return frame_field(f_.b.getInt64Ty(), offset, name); };
   f_.loops.push_back({kernel_.range->first, 1, entry, field(offsetof(KernelFrame, first), "first"), {}});
   f_.loops.push_back({kernel_.range->end, 1, entry, field(offsetof(KernelFrame, end), "end"), {}});
+}
+
+/// So are the numbers that are known at run time only.
+void NestEmitter::open_numbers(llvm::BasicBlock* entry) {
+  if (kernel_.numbers.empty()) return;
+  Value* numbers = frame_field(f_.b.getPtrTy(), offsetof(KernelFrame, numbers), "numbers");
+  for (size_t i = 0; i < kernel_.numbers.size(); ++i) {
+    const LoopVar number = kernel_.numbers[i];
+    Value* address = f_.b.CreateConstGEP1_64(f_.b.getInt64Ty(), numbers, i);
+    const std::string& name = kernel_.variables[static_cast<size_t>(number)];
+    f_.loops.push_back({number, 1, entry, f_.b.CreateLoad(f_.b.getInt64Ty(), address, name), {}});
+  }
 }
 
 void NestEmitter::emit(const Loop& root) {
@@ -335,6 +361,7 @@ void NestEmitter::emit(const Loop& root) {
   llvm::BasicBlock* exit = f_.new_block("end");
   b.SetInsertPoint(entry);
   open_range(entry);
+  open_numbers(entry);
   if (root.bound)
     end = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, emit_uniform_index(f_, *root.bound));
   b.CreateCondBr(b.CreateICmpSLT(begin, end), head, exit);

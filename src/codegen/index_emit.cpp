@@ -27,13 +27,15 @@ size_t position_of(const FunctionState& f, LoopVar var) {
 /// How many of the open loops must run for the atom to be known.
 size_t depth_of(const FunctionState& f, const Index& index);
 size_t depth_of(const FunctionState& f, const IndexAtom& atom) {
-  return std::visit(Overloaded{
-                        [&](LoopVar var) { return position_of(f, var) + 1; },
-                        [&](const Quotient& q) { return depth_of(f, *q.numerator); },
-                        [&](const Remainder& r) { return depth_of(f, *r.numerator); },
-                        [&](ValueId id) { return f.values[static_cast<size_t>(id)].depth; },
-                    },
-                    atom);
+  return std::visit(
+      Overloaded{
+          [&](LoopVar var) { return position_of(f, var) + 1; },
+          [&](const Quotient& q) { return depth_of(f, *q.numerator); },
+          [&](const Remainder& r) { return depth_of(f, *r.numerator); },
+          [&](ValueId id) { return f.values[static_cast<size_t>(id)].depth; },
+          [&](const Scaled& s) { return std::max(position_of(f, s.factor) + 1, depth_of(f, *s.index)); },
+      },
+      atom);
 }
 size_t depth_of(const FunctionState& f, const Index& index) {
   size_t depth = 0;
@@ -49,6 +51,7 @@ bool varies(const FunctionState& f, const IndexAtom& atom) {
                         [&](const Quotient& q) { return varies(f, *q.numerator); },
                         [&](const Remainder& r) { return varies(f, *r.numerator); },
                         [&](ValueId id) { return is_vector(f.value(id)); },
+                        [&](const Scaled& s) { return varies(f, *s.index); },
                     },
                     atom);
 }
@@ -64,6 +67,9 @@ std::string key_of(const IndexAtom& atom) {
           [](const Quotient& q) { return "(" + key_of(*q.numerator) + ")/" + std::to_string(q.divisor); },
           [](const Remainder& r) { return "(" + key_of(*r.numerator) + ")%" + std::to_string(r.divisor); },
           [](ValueId id) { return "s" + std::to_string(static_cast<uint32_t>(id)); },
+          [](const Scaled& s) {
+            return "(" + key_of(*s.index) + ")*v" + std::to_string(static_cast<uint32_t>(s.factor));
+          },
       },
       atom);
 }
@@ -80,6 +86,8 @@ Value* as_integer(FunctionState& f, ValueId id, unsigned bits) {
   return is_signed_integer(dtype) ? f.b.CreateSExtOrTrunc(value, type) : f.b.CreateZExtOrTrunc(value, type);
 }
 
+Value* number(const FunctionState& f, LoopVar var) { return f.loops[position_of(f, var)].value; }
+
 Value* uniform_atom(FunctionState& f, const IndexAtom& atom) {
   auto hoisted = [&](auto make) { return f.at_depth(depth_of(f, atom), key_of(atom), make); };
   auto divided = [&](const auto& division, auto divide) {
@@ -89,7 +97,7 @@ Value* uniform_atom(FunctionState& f, const IndexAtom& atom) {
     });
   };
   return std::visit(Overloaded{
-                        [&](LoopVar var) { return f.loops[position_of(f, var)].value; },
+                        [&](LoopVar var) { return number(f, var); },
                         [&](const Quotient& q) {
                           return divided(q, [&](Value* n, Value* d) { return f.b.CreateUDiv(n, d); });
                         },
@@ -97,6 +105,11 @@ Value* uniform_atom(FunctionState& f, const IndexAtom& atom) {
                           return divided(r, [&](Value* n, Value* d) { return f.b.CreateURem(n, d); });
                         },
                         [&](ValueId id) { return hoisted([&] { return as_integer(f, id, 64); }); },
+                        [&](const Scaled& s) {
+                          return hoisted([&] {
+                            return f.b.CreateMul(emit_uniform_index(f, *s.index), number(f, s.factor));
+                          });
+                        },
                     },
                     atom);
 }
@@ -137,6 +150,10 @@ Value* lanes_of_atom(FunctionState& f, const IndexAtom& atom, unsigned bits) {
             return divided(r, [&](Value* n, Value* d) { return f.b.CreateURem(n, d); });
           },
           [&](ValueId id) { return as_integer(f, id, bits); },
+          [&](const Scaled& s) {
+            Value* factor = f.b.CreateTrunc(number(f, s.factor), f.b.getIntNTy(bits));
+            return f.b.CreateMul(lanes_of_index(f, *s.index, bits), f.lanes.spread(factor, f.width));
+          },
       },
       atom);
 }
@@ -209,6 +226,19 @@ Value* dynamic_stride(FunctionState& f, const Buffer& buffer, size_t axis, std::
   });
 }
 
+/// n * variable, n being known at run time only, is the variable with a stride.
+void take_factor_out(FunctionState& f, ByteTerm& term) {
+  const auto* scaled = std::get_if<Scaled>(term.atom);
+  if (scaled == nullptr || !scaled->index->as_variable()) return;
+  Value* factor = number(f, scaled->factor);
+  const std::string key = term.stride_key + "*v" + std::to_string(static_cast<uint32_t>(scaled->factor));
+  term.atom = &scaled->index->terms[0].atom;
+  term.stride = term.stride == nullptr
+                    ? factor
+                    : f.at_depth(0, key, [&] { return f.b.CreateMul(term.stride, factor); });
+  term.stride_key = key;
+}
+
 /// The terms of an address, sorted by how they differ between lanes.
 struct AddressTerms {
   int64_t constant = 0;
@@ -230,14 +260,16 @@ AddressTerms terms_of(FunctionState& f, const Buffer& buffer, std::span<const In
       terms.uniform.push_back({index[axis].constant, stride, key, nullptr, 0});
     for (const IndexTerm& term : index[axis].terms) {
       ByteTerm bytes{term.coefficient * scale, stride, key, &term.atom, depth_of(f, term.atom)};
+      take_factor_out(f, bytes);
       const bool varying = varies(f, term.atom);
-      const bool linear = std::holds_alternative<LoopVar>(term.atom);
+      const bool linear = std::holds_alternative<LoopVar>(*bytes.atom);
       if (varying && !linear) {
         terms.irregular.push_back(bytes);
       } else {
         terms.uniform.push_back(bytes);
       }
-      if (varying && linear) terms.per_lane.push_back({bytes.bytes, stride, key, nullptr, 0});
+      if (varying && linear)
+        terms.per_lane.push_back({bytes.bytes, bytes.stride, bytes.stride_key, nullptr, 0});
     }
   }
   return terms;

@@ -19,10 +19,10 @@ class LoopFingerprint {
 
   void add(const LoopKernel& kernel) {
     const auto& [name, buffers, values, accumulators, variables, extents, checks, nests, lane_loops, range,
-                 scratch_bytes, relaxed_math] = kernel;
+                 numbers, scratch_bytes, relaxed_math] = kernel;
     add(name), add(buffers), add(values), add(accumulators), add(variables), add(extents);
     add(checks.size());  // what they say when they fail is not in the code
-    add(nests), add(lane_loops), add(range), add(scratch_bytes), add(relaxed_math);
+    add(nests), add(lane_loops), add(range), add(numbers), add(scratch_bytes), add(relaxed_math);
   }
 
  private:
@@ -87,6 +87,10 @@ class LoopFingerprint {
     const auto& [numerator, divisor] = remainder;
     add(numerator), add(divisor);
   }
+  void add(const Scaled& scaled) {
+    const auto& [factor, index] = scaled;
+    add(factor), add(index);
+  }
   void add(const Condition& condition) {
     const auto& [index, low, high] = condition;
     add(index), add(low), add(high);
@@ -110,8 +114,8 @@ class LoopFingerprint {
     add(guard), add(body), add(otherwise);
   }
   void add(const Literal& s) {
-    const auto& [result, value] = s;
-    add(result), add(value);
+    const auto& [result, value, bits] = s;
+    add(result), add(value), add(bits);
   }
   void add(const IndexValue& s) {
     const auto& [result, index] = s;
@@ -207,6 +211,12 @@ std::optional<Digest> key_of(const Cpu& cpu, Add add) {
 }
 
 }  // namespace
+
+std::string fingerprint_of(const LoopKernel& kernel) {
+  Fingerprint all;
+  LoopFingerprint(all).add(kernel);
+  return all.bytes();
+}
 
 std::optional<Digest> object_key(const LoopKernel& kernel, const Cpu& cpu) {
   return key_of(cpu, [&](Fingerprint& all) { LoopFingerprint(all).add(kernel); });

@@ -439,6 +439,7 @@ class Assembly {
     // The step keeps the whole kernel in use, and so known to the cache.
     step.code = std::shared_ptr<const NativeKernel>(compiled_[number], compiled_[number]->code.get());
     step.kernel = compiled_[number]->loops;
+    step.numbers = compiled_[number]->numbers;
     for (size_t i = 0; i < kernel.inputs.size(); ++i) {
       step.buffers.push_back(read_place(kernel.inputs[i], plan));
       if (!kernel.offsets.empty()) step.buffers.back().offset = kernel.offsets[i];

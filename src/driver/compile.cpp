@@ -7,6 +7,7 @@
 #include "driver/assemble.h"
 #include "driver/bug_report.h"
 #include "driver/dump.h"
+#include "driver/in_place.h"
 #include "driver/kernel_cache.h"
 #include "driver/prepare_pages.h"
 #include "driver/report.h"
@@ -88,6 +89,9 @@ Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const
                   .l2_bytes = cpu.l2_bytes,
                   .l3_bytes = cpu.l3_bytes});
   share_code(optimized, layouts, fusion.kernels);
+  if (!options.written.empty()) {
+    for (FusedKernel& kernel : fusion.kernels) kernel.checked_first = gathers_by_arguments(optimized, kernel);
+  }
   clock.finish("fusion");
 
   // 3. Every kernel becomes loops, the loops are scheduled for this processor, and LLVM makes them machine

@@ -8,6 +8,7 @@
 #include "ir/layout.h"
 #include "loops/walk.h"
 #include "ops/index.h"
+#include "ops/index_map.h"
 
 namespace tokamak {
 
@@ -166,6 +167,27 @@ std::optional<BufferId> copied_by(const LoopKernel& kernel, size_t nest, BufferI
     }
   });
   return is_copy ? copied : std::nullopt;
+}
+
+std::vector<Value> gathers_by_arguments(const Graph& graph, const FusedKernel& kernel) {
+  std::vector<Value> gathers;
+  if (kernel.sort || kernel.product || kernel.feeder != nullptr || kernel.domain.has_sweep) return gathers;
+  const Graph& body = kernel.body;
+  std::vector<bool> is_known(body.size());  // before the program runs
+  for (size_t i = 0; i < kernel.inputs.size(); ++i) {
+    const Op op = graph[kernel.inputs[i]].op;
+    is_known[index_of(body.parameters()[i])] = op == Op::parameter || op == Op::constant;
+  }
+  for (size_t i = 0; i < body.size(); ++i) {
+    const Node& node = body.nodes()[i];
+    if (node.op == Op::parameter) continue;
+    is_known[i] = (node.op == Op::constant || is_pointwise(node.op)) &&
+                  std::ranges::all_of(node.inputs, [&](Value in) { return is_known[index_of(in)]; });
+    if (node.op == Op::gather && node.attributes.word(Attr::mode) == Word::check &&
+        is_known[index_of(node.inputs[1])])
+      gathers.push_back(static_cast<Value>(i));
+  }
+  return gathers;
 }
 
 size_t nests_that_check(const Graph& graph, const FusedKernel& kernel, const CompiledKernel& compiled) {

@@ -33,6 +33,10 @@ BufferId output_buffer(const FusedKernel& kernel, const LoopKernel& loops, size_
 /// are the same memory.
 std::optional<BufferId> copied_by(const LoopKernel& kernel, size_t nest, BufferId output);
 
+/// The gathers of a kernel whose indices follow from arguments and constants of the program alone, so that
+/// they can be checked before anything is written (FusedKernel::checked_first).
+std::vector<Value> gathers_by_arguments(const Graph& graph, const FusedKernel& kernel);
+
 /// How many nests, the first ones, only check what the arguments and constants of the program say: they may
 /// run before all other steps.
 size_t nests_that_check(const Graph& graph, const FusedKernel& kernel, const CompiledKernel& compiled);

@@ -2,18 +2,24 @@
 
 #include <algorithm>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <unordered_map>
 
 #include "cache/disk_cache.h"
+#include "codegen/object_key.h"
 #include "ir/text.h"
 #include "runtime/profiler.h"
 #include "runtime/thread_pool.h"
+#include "schedule/generalise.h"
 #include "support/log.h"
 #include "support/verification.h"
 
 namespace tokamak {
 namespace {
+
+/// Kernels that differ only in numbers share code, which reads them at run time, when there are this many.
+constexpr size_t kKernelsWorthOneCode = 4;
 
 /// Kernels in use, by what they compute. Programs own them; the cache only knows them.
 class KernelCache {
@@ -59,6 +65,7 @@ std::string key_of(const KernelRequest& request, bool fast_math, const Cpu& cpu)
     }
     for (bool swept : kernel.domain.swept) key += swept ? "-" : "|";
     for (bool permuted : kernel.permuted) key += permuted ? "p" : ".";
+    for (Value gather : kernel.checked_first) key += "?" + std::to_string(index_of(gather));
     for (bool constant : kernel.constant) key += constant && kernel.product ? "c" : ".";
     for (const FusedKernel::Maker& maker : kernel.makers) key += "m" + std::to_string(maker.made) + ",";
     key += print(kernel.body);
@@ -75,15 +82,15 @@ std::shared_ptr<const LoopKernel> no_loops(const FusedKernel& kernel) {
   return empty;
 }
 
-std::shared_ptr<const CompiledKernel> compile_with_sort(const KernelRequest& request, const Cpu& cpu) {
+std::shared_ptr<CompiledKernel> compile_with_sort(const KernelRequest& request, const Cpu& cpu) {
   auto compiled = std::make_shared<CompiledKernel>();
   compiled->sort = std::make_shared<CompiledSort>(compile_sort(*request.kernel, cpu));
   compiled->loops = no_loops(*request.kernel);
   return compiled;
 }
 
-std::shared_ptr<const CompiledKernel> compile_with_product(const KernelRequest& request, bool fast_math,
-                                                           const Cpu& cpu) {
+std::shared_ptr<CompiledKernel> compile_with_product(const KernelRequest& request, bool fast_math,
+                                                     const Cpu& cpu) {
   auto product = std::make_shared<CompiledProduct>(
       compile_product(*request.kernel, request.layouts, fast_math, request.own_outputs, cpu));
   auto compiled = std::make_shared<CompiledKernel>();
@@ -96,20 +103,121 @@ std::shared_ptr<const CompiledKernel> compile_with_product(const KernelRequest& 
   return compiled;
 }
 
-std::shared_ptr<const CompiledKernel> compile_one(const KernelRequest& request, bool fast_math,
-                                                  const Cpu& cpu) {
-  ProfileScope profile(ProfileCategory::compile, request.kernel->name);
-  if (request.kernel->sort) return compile_with_sort(request, cpu);
-  if (request.kernel->product) return compile_with_product(request, fast_math, cpu);
-  ScheduledKernel scheduled = schedule_kernel(*request.kernel, request.layouts[0], cpu, request.own_outputs);
-  scheduled.loops.relaxed_math = fast_math;
-  if (verification_enabled()) verify(scheduled.loops);
-  auto compiled = std::make_shared<CompiledKernel>();
-  compiled->code = compile(scheduled.loops, cpu);
-  compiled->loops = std::make_shared<const LoopKernel>(std::move(scheduled.loops));
-  compiled->decisions = std::move(scheduled.decisions);
-  return compiled;
+/// Calls `work(i)` for every i below `count`, several at a time. Throws the first error when all are done.
+template <class Work>
+void for_each_at_once(size_t count, Work work) {
+  std::vector<std::exception_ptr> errors(count);
+  ThreadPool::instance().run(static_cast<int64_t>(count), 1, [&](int64_t begin, int64_t end, int) {
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+      try {
+        work(i);
+      } catch (...) {
+        errors[i] = std::current_exception();
+      }
+    }
+  });
+  for (const std::exception_ptr& error : errors) {
+    if (error) std::rethrow_exception(error);
+  }
 }
+
+/// Compiles kernels that nobody has compiled yet.
+class Compilation {
+ public:
+  Compilation(bool fast_math, const Cpu& cpu) : fast_math_(fast_math), cpu_(cpu) {}
+
+  std::vector<std::shared_ptr<const CompiledKernel>> run(const std::vector<const KernelRequest*>& requests) {
+    made_.resize(requests.size());
+    for_each_at_once(requests.size(), [&](size_t i) { made_[i] = scheduled(*requests[i]); });
+    share_code(requests);
+    for_each_at_once(made_.size(), [&](size_t i) { add_code(*made_[i]); });
+    return {made_.begin(), made_.end()};
+  }
+
+ private:
+  using Group = std::vector<size_t>;
+
+  /// The kernel without its code, unless it has a product or sorts: such are complete.
+  std::shared_ptr<CompiledKernel> scheduled(const KernelRequest& request) const {
+    ProfileScope profile(ProfileCategory::compile, request.kernel->name);
+    if (request.kernel->sort) return compile_with_sort(request, cpu_);
+    if (request.kernel->product) return compile_with_product(request, fast_math_, cpu_);
+    ScheduledKernel made = schedule_kernel(*request.kernel, request.layouts[0], cpu_, request.own_outputs);
+    made.loops.relaxed_math = fast_math_;
+    if (verification_enabled()) verify(made.loops);
+    auto compiled = std::make_shared<CompiledKernel>();
+    compiled->loops = std::make_shared<const LoopKernel>(std::move(made.loops));
+    compiled->decisions = std::move(made.decisions);
+    return compiled;
+  }
+
+  void add_code(CompiledKernel& kernel) const {
+    if (kernel.product != nullptr || kernel.sort != nullptr || kernel.code != nullptr) return;
+    ProfileScope profile(ProfileCategory::compile, kernel.loops->name);
+    kernel.code = compile(*kernel.loops, cpu_);
+  }
+
+  void share_code(const std::vector<const KernelRequest*>& requests) {
+    if (requests.size() < kKernelsWorthOneCode) return;
+    std::vector<std::optional<KernelShape>> shapes(made_.size());
+    std::vector<std::string> prints(made_.size());
+    for_each_at_once(made_.size(), [&](size_t i) {
+      if (made_[i]->product != nullptr || made_[i]->sort != nullptr) return;
+      shapes[i] = shape_of(*made_[i]->loops);
+      prints[i] = codegen::fingerprint_of(shapes[i]->shape);
+    });
+    std::map<std::string, Group> groups;
+    for (size_t i = 0; i < made_.size(); ++i) {
+      if (shapes[i]) groups[prints[i]].push_back(i);
+    }
+    std::vector<const Group*> large;
+    for (const auto& [print, group] : groups) {
+      if (group.size() >= kKernelsWorthOneCode) large.push_back(&group);
+    }
+    for_each_at_once(large.size(), [&](size_t i) { compile_together(*large[i], shapes); });
+  }
+
+  void compile_together(const Group& group, const std::vector<std::optional<KernelShape>>& shapes) {
+    std::vector<const std::vector<int64_t>*> numbers;
+    for (size_t i : group) numbers.push_back(&shapes[i]->numbers);
+    std::optional<GeneralKernel> general = generalise(*made_[group[0]]->loops, numbers);
+    if (!general) return;
+    if (verification_enabled()) verify(general->kernel);
+    const std::shared_ptr<const CompiledKernel> shared = compile_general(std::move(general->kernel));
+    for (size_t i = 0; i < group.size(); ++i) {
+      CompiledKernel& kernel = *made_[group[i]];
+      LoopKernel loops = *kernel.loops;
+      loops.scratch_bytes = shared->loops->scratch_bytes;
+      kernel.loops = std::make_shared<const LoopKernel>(std::move(loops));
+      kernel.general = shared;
+      kernel.code = shared->code;
+      kernel.numbers = std::move(general->numbers[i]);
+      kernel.decisions += numbers_text(*shared->loops, kernel.numbers);
+    }
+  }
+
+  std::shared_ptr<const CompiledKernel> compile_general(LoopKernel loops) const {
+    KernelCache& cache = KernelCache::instance();
+    const std::string key = "general " + cpu_.name + codegen::fingerprint_of(loops);
+    if (auto known = cache.find(key)) return known;
+    auto made = std::make_shared<CompiledKernel>();
+    made->loops = std::make_shared<const LoopKernel>(std::move(loops));
+    add_code(*made);
+    return cache.put(key, std::move(made));
+  }
+
+  static std::string numbers_text(const LoopKernel& general, const std::vector<int64_t>& numbers) {
+    std::string text;
+    for (size_t i = 0; i < numbers.size(); ++i)
+      text += (i == 0 ? "" : ", ") + general.variables[static_cast<size_t>(general.numbers[i])] + " = " +
+              std::to_string(numbers[i]);
+    return "share code with kernels like it: " + text + "\n";
+  }
+
+  bool fast_math_;
+  const Cpu& cpu_;
+  std::vector<std::shared_ptr<CompiledKernel>> made_;
+};
 
 }  // namespace
 
@@ -133,20 +241,12 @@ std::vector<std::shared_ptr<const CompiledKernel>> compile_kernels(const std::ve
     kernels[i] = cache.find(keys[i]);
     if (kernels[i] == nullptr) missing.push_back(i);
   }
-  std::vector<std::exception_ptr> errors(missing.size());
-  ThreadPool::instance().run(static_cast<int64_t>(missing.size()), 1, [&](int64_t begin, int64_t end, int) {
-    for (auto m = static_cast<size_t>(begin); m < static_cast<size_t>(end); ++m) {
-      try {
-        kernels[missing[m]] = compile_one(requests[missing[m]], fast_math, cpu);
-      } catch (...) {
-        errors[m] = std::current_exception();
-      }
-    }
-  });
-  for (const std::exception_ptr& error : errors) {
-    if (error) std::rethrow_exception(error);
-  }
-  for (size_t i : missing) kernels[i] = cache.put(keys[i], kernels[i]);
+  std::vector<const KernelRequest*> to_compile;
+  for (size_t i : missing) to_compile.push_back(&requests[i]);
+  const auto made = Compilation(fast_math, cpu).run(to_compile);
+  // Code that others share is less than the best for one kernel alone: it is not there for other programs.
+  for (size_t m = 0; m < missing.size(); ++m)
+    kernels[missing[m]] = made[m]->general != nullptr ? made[m] : cache.put(keys[missing[m]], made[m]);
   for (size_t i = 0; i < requests.size(); ++i) kernels[i] = kernels[first_with.at(keys[i])];
   if (logging::enabled(logging::Channel::cache)) {
     const auto from_disk = static_cast<size_t>(

@@ -19,11 +19,19 @@ struct CompiledKernel {
   std::shared_ptr<const LoopKernel> loops;
   std::string decisions;
   std::shared_ptr<const NativeKernel> code;
+  /// Where the code is shared with kernels that differ in numbers: the kernel it was made for, which reads
+  /// them at run time.
+  std::shared_ptr<const CompiledKernel> general;
+  std::vector<int64_t> numbers;  ///< then: what this one's are
   /// With a product: all of it. `loops` and `code` are then those of the last stage, and may be empty.
   std::shared_ptr<const CompiledProduct> product;
   /// A sort: all of it. `loops` has only the name, and there is no code.
   std::shared_ptr<const CompiledSort> sort;
 
+  /// The loops that the code was made from.
+  const std::shared_ptr<const LoopKernel>& loops_of_code() const {
+    return general != nullptr ? general->loops : loops;
+  }
   /// It has code, and all of it was in the disk cache.
   bool is_from_disk() const;
 };
@@ -36,7 +44,8 @@ struct KernelRequest {
 };
 
 /// Compiles kernels, several at a time; equal ones once, and none that is still in use somewhere in the
-/// process. A program that repeats the same work a thousand times has one kernel to compile.
+/// process. A program that repeats the same work a thousand times has one kernel to compile, or few where
+/// what is worked on shrinks from one time to the next: many that differ only in numbers share code.
 std::vector<std::shared_ptr<const CompiledKernel>> compile_kernels(const std::vector<KernelRequest>& requests,
                                                                    bool fast_math, const Cpu& cpu);
 

@@ -270,6 +270,11 @@ class Compilation {
            stage.depth * shape_.rows * static_cast<int64_t>(size_of(stage.sums)) <= cpu_.l2_bytes * 5 / 8;
   }
 
+  /// Whether every element of the first operand is read once or twice: packing it would take longer.
+  static bool is_read_seldom(const CompiledStage& stage) {
+    return stage.columns <= 2 * stage.method->b_panel();
+  }
+
   /// All rows of the first operand, where they lie, by columns that are packed on the way: one run of the
   /// threads does it all.
   void choose_columns(const CompiledStage& stage) {
@@ -366,7 +371,7 @@ class Compilation {
 
   void decide_packing(CompiledStage& stage, int64_t block_columns) const {
     if (stage.method == nullptr || stage.method->reads_in_place()) return;
-    stage.lhs.in_rows = stage.lhs.in_rows && is_small(stage);
+    stage.lhs.in_rows = stage.lhs.in_rows && (is_small(stage) || is_read_seldom(stage));
     stage.lhs.ahead = !stage.lhs.is_fed && !stage.lhs.in_rows &&
                       !is_packed_with_blocks(stage.lhs, block_columns >= stage.columns);
     stage.rhs.ahead = stage.method->windows_at_once() == 0 &&

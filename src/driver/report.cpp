@@ -29,7 +29,7 @@ const ReportedCode& reported_code(const KernelReport& report) {
 ReportedCode code_of(const CompiledKernel& compiled, const Cpu& cpu) {
   ReportedCode code{{}, cpu};
   if (compiled.product == nullptr) {
-    code.stages.push_back(compiled.loops);
+    code.stages.push_back(compiled.loops_of_code());
   } else {
     for (const RowCode& one : codes_of(*compiled.product)) code.stages.push_back(one.loops);
   }
@@ -168,7 +168,7 @@ std::shared_ptr<Explanation> explain(const Journey& journey) {
       report.graph += (report.graph.empty() ? "" : "\n") + print(part->body, kForPeople);
     report.loops = compiled.product != nullptr ? compiled.product->description
                    : compiled.sort != nullptr  ? compiled.sort->description
-                                               : print(*compiled.loops);
+                                               : print(*compiled.loops_of_code());
     report.schedule = compiled.decisions;
     report.bytes_read = bytes_read(fused);
     for (Value output : fused.outputs) report.bytes_written += journey.optimized.type_of(output).bytes();

@@ -37,6 +37,12 @@ bool worth_overwriting(const Graph& graph, const Node& scatter);
 inline constexpr double kMaxKernelCost = 1200;
 /// Beyond this number of arrays read and written, the processor's prefetchers lose track.
 inline constexpr size_t kMaxKernelArrays = 40;
+/// An array with so many slices written to it, one after the other, is stored: a kernel asks at every element
+/// which of them it lies in, or has code for each part between their edges.
+inline constexpr int kMaxWrites = 8;
+/// A concatenation of so many pieces that has so many readers is not computed again by each.
+inline constexpr size_t kManyPieces = 6;
+inline constexpr int kSeveralReaders = 2;
 /// Every reduction and scan has a register to itself all along the loops. With more of them than the
 /// processor has registers each goes through memory, and the code generator takes long to say so: four times
 /// as many, ten times as long.

@@ -19,6 +19,11 @@ class Fuser {
  public:
   Fuser(const Graph& graph, const FusionOptions& options) : state_{graph, options, {}, {}, {}} {
     state_.values.resize(graph.size());
+    readers_.resize(graph.size());
+    for (size_t i = graph.size(); i-- > 0;) {  // readers come after what they read
+      const Node& node = graph[static_cast<Value>(i)];
+      for (Value input : node.inputs) readers_[index_of(input)] += is_view(node.op) ? readers_[i] : 1;
+    }
   }
 
   FusionResult run() {
@@ -217,7 +222,23 @@ class Fuser {
     group.is_read = group.is_read || value_state.stored;
     value_state.is_row = joining.is_row;
     value_state.sweep = joining.sweep;
+    value_state.writes = writes_of(value);
+    value_state.has_many_pieces = state_.graph[value].op == Op::concatenate &&
+                                  state_.graph[value].inputs.size() >= kManyPieces &&
+                                  readers_[index_of(value)] >= kSeveralReaders;
     value_state.expression_cost = sweeps(state_.graph[value]) ? 0 : std::min(joining.expression_cost, 1e9);
+  }
+
+  /// `select inside, pad(new), old` is a write to old.
+  int writes_of(Value value) const {
+    const Node& node = state_.graph[value];
+    if (node.op != Op::select) return 0;
+    for (size_t i : {1, 2}) {
+      if (state_.graph[node.inputs[i]].op != Op::pad) continue;
+      const ValueState& old = state_[node.inputs[3 - i]];
+      return old.writes >= kMaxWrites ? 1 : old.writes + 1;
+    }
+    return 0;
   }
 
   void merge(int from, int into) {
@@ -243,6 +264,7 @@ class Fuser {
   }
 
   Groups state_;
+  std::vector<int> readers_;  ///< by value: how many operations read it, through views too
   FusionResult result_;
   struct Refusal {
     Value read;

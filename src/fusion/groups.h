@@ -40,9 +40,11 @@ struct ValueState {
   /// Full values: the sweep that computes them. Row values: the sweep after which they are known, -1 for
   /// before all.
   int sweep = 0;
-  bool stored = false;         ///< in memory: an output, or read by another group
-  bool recomputed = false;     ///< by some group that is not its own
-  double expression_cost = 0;  ///< scalar_cost of computing one element from what is in memory
+  bool stored = false;           ///< in memory: an output, or read by another group
+  bool recomputed = false;       ///< by some group that is not its own
+  double expression_cost = 0;    ///< scalar_cost of computing one element from what is in memory
+  bool has_many_pieces = false;  ///< and several readers: none of them puts it together again
+  int writes = 0;  ///< how many slices were written, one after the other, to what is in memory to make it
 };
 
 struct Groups {

@@ -71,6 +71,9 @@ struct FusedKernel {
   /// Outputs (by position) that are transposes of a value computed at every point: stored where the transpose
   /// has the element, without a loop over the result.
   std::vector<bool> permuted;
+  /// Gathers, of the body, whose indices are checked by nests before all others. Their operands follow from
+  /// what the kernel reads, and nothing is swept.
+  std::vector<Value> checked_first;
   std::optional<Value> product;  ///< the one dot, of the body; see fusion/product.h
   size_t columns = 0;            ///< with a product: how many of the last axes of the domain are its columns
   std::optional<Value> sort;     ///< the one sort or argsort, of the body: the kernel does nothing else

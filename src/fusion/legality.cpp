@@ -237,6 +237,7 @@ class Examination {
     if (is_view(node.op)) return expand(value, points);
     if (node.op == Op::parameter || node.op == Op::constant) return read(value, points);
     const ValueState& value_state = state_[value];
+    if (value_state.writes >= kMaxWrites) return read_from_memory(value, points);
     if (is_inside(value_state.group)) return use_member(value, value_state, points);
     if (group_.recomputed.count(value) != 0) return recompute(value, points);
     if (can_merge(value, value_state, points)) {
@@ -247,9 +248,16 @@ class Examination {
       return use_member(value, value_state, points);
     }
     if (kept_apart_.count(value) == 0 && pays_to_recompute(value, points)) return recompute(value, points);
-    if (state_.groups[static_cast<size_t>(value_state.group)].order >= group_.order) {
-      return refuse("it needs " + std::string(name_of(node.op)) + ", which runs later");
-    }
+    read_from_memory(value, points);
+  }
+
+  void read_from_memory(Value value, const Points& points) {
+    const int group = state_[value].group;
+    const std::string name(name_of(graph_[value].op));
+    if (is_inside(group))
+      return refuse("it reads " + name + ", which is the result of many writes, from memory");
+    if (state_.groups[static_cast<size_t>(group)].order >= group_.order)
+      return refuse("it needs " + name + ", which runs later");
     joining_.stored.push_back(value);
     read(value, points);
   }
@@ -304,8 +312,8 @@ class Examination {
   }
 
   bool pays_to_recompute(Value value, const Points& points) const {
-    if (!state_.options.fuse || !is_pointwise(graph_[value].op)) return false;
     const ValueState& value_state = state_[value];
+    if (!state_.options.fuse || !is_pointwise(graph_[value].op) || value_state.has_many_pieces) return false;
     Recomputation recomputation{.cost_per_element = value_state.expression_cost,
                                 .evaluations = 0,
                                 .per_point = static_cast<int64_t>(points.size()),

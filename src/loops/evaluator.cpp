@@ -47,6 +47,23 @@ void Evaluator::set_kept(std::map<Value, int> kept, int64_t keep_bytes) {
   keep_bytes_ = keep_bytes;
 }
 
+void Evaluator::check_first(const std::vector<Value>& gathers) {
+  for (Value gather : gathers) {
+    const Node& node = body_[gather];
+    const Shape& shape = body_.type_of(node.inputs[1]).shape;
+    const auto axis = static_cast<size_t>(node.attributes.integer(Attr::axis));
+    builder_.open(builder_.add_variable("task", 1), LoopKind::parallel, 1);
+    const LoopVar u = builder_.add_variable("u", element_count(shape));
+    builder_.open(u, LoopKind::serial, element_count(shape));
+    kernel_.lane_loops.push_back(u);
+    const std::vector<Index> at = delinearise(Index::of(u), shape, kernel_.extents_function());
+    check(gather, builder_.as_index(evaluate(node.inputs[1], at)), body_.type_of(node.inputs[0]).shape[axis]);
+    builder_.close();
+    builder_.close();
+    checked_.insert(gather);
+  }
+}
+
 void Evaluator::begin_sweep(int sweep, std::unordered_map<uint32_t, AccumulatorId> scans) {
   sweep_ = sweep;
   scans_ = std::move(scans);
@@ -208,7 +225,10 @@ ValueId Evaluator::make_indexed(Value value, const std::vector<Index>& at, const
   for (size_t i = reads.size(); i-- > 0;) {
     const ElementRead& read = reads[i];
     const bool is_last = i + 1 == reads.size();
-    const ValueId element = evaluate(node.inputs[read.operand], read.index, both(guard, read.guard));
+    const Guard inside = both(guard, read.guard);
+    std::vector<Index> index;
+    for (const Index& axis : read.index) index.push_back(where_holds(axis, inside));
+    const ValueId element = evaluate(node.inputs[read.operand], index, inside);
     if (is_last || read.guard.empty()) {
       result = element;
     } else {
@@ -222,7 +242,7 @@ ValueId Evaluator::data_index(Value value, size_t operand, const std::vector<Ind
                               const Guard& guard) {
   const Node& node = body_[value];
   ValueId index = evaluate(node.inputs[operand], at, guard);
-  const bool is_checked = rules::may_fail(node);
+  const bool is_checked = rules::may_fail(node) && checked_.count(value) == 0;
   if (kernel_[index] == DType::i32 && !is_checked && guard.empty() && extent <= INT32_MAX) {
     return builder_.compute(Op::convert, {clamped(index, extent)},
                             DType::i64);  // lanes have min and max of i32
@@ -232,11 +252,13 @@ ValueId Evaluator::data_index(Value value, size_t operand, const std::vector<Ind
     const ValueId zero = builder_.literal(scalar_tensor(DType::i64, int64_t{0}));
     index = builder_.compute(Op::select, {builder_.test(guard), index, zero}, DType::i64);
   }
-  if (is_checked) {
-    kernel_.checks.push_back({rules::out_of_range(node, extent)});
-    builder_.check_range(index, extent, static_cast<uint32_t>(kernel_.checks.size() - 1));
-  }
+  if (is_checked) check(value, index, extent);
   return clamped(index, extent);
+}
+
+void Evaluator::check(Value value, ValueId index, int64_t extent) {
+  kernel_.checks.push_back({rules::out_of_range(body_[value], extent)});
+  builder_.check_range(index, extent, static_cast<uint32_t>(kernel_.checks.size() - 1));
 }
 
 ValueId Evaluator::clamped(ValueId index, int64_t extent) {

@@ -4,6 +4,7 @@
 // it is made from is asked for in turn, down to loads.
 
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -20,6 +21,9 @@ class Evaluator {
   /// Values to keep in scratch rows, with the sweep that computes them. Rows larger than `keep_bytes` are not
   /// worth it.
   void set_kept(std::map<Value, int> kept, int64_t keep_bytes);
+
+  /// Adds a nest for each of the gathers that checks its indices; they are not checked again.
+  void check_first(const std::vector<Value>& gathers);
 
   void begin_sweep(int sweep, std::unordered_map<uint32_t, AccumulatorId> scans);
   /// Computes what must be kept for later and was not asked for in this sweep.
@@ -50,6 +54,7 @@ class Evaluator {
   ValueId make_scan(Value value, const std::vector<Index>& at);
   ValueId data_index(Value value, size_t operand, const std::vector<Index>& at, int64_t extent,
                      const Guard& guard);
+  void check(Value value, ValueId index, int64_t extent);
   ValueId clamped(ValueId index, int64_t extent);
 
   bool is_home(Value value, const std::vector<Index>& at, const Guard& guard) const;
@@ -69,6 +74,7 @@ class Evaluator {
   std::unordered_map<uint32_t, BufferId> scratch_;
   std::map<Value, int> kept_;
   std::map<Value, int> wanted_again_;
+  std::set<Value> checked_;  ///< gathers whose indices are known to be in range
   int64_t keep_bytes_ = 0;
   int sweep_ = 0;
 };

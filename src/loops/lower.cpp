@@ -54,6 +54,7 @@ class Lowering {
     for (size_t axis = 0; axis < domain_.extents.size(); ++axis) {
       builder_.add_variable(axis_name(axis), domain_.extents[axis]);
     }
+    evaluator_.check_first(fused_.checked_first);
     const LoopVar task = builder_.add_variable("task", 1);
     builder_.open(task, LoopKind::parallel, 1);
     const std::vector<size_t> rows = axes(false, options_.order.rows);

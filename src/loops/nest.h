@@ -67,7 +67,8 @@ struct Accumulator {
 
 struct Literal {
   ValueId result;
-  Tensor value;  ///< rank 0
+  Tensor value;                                ///< rank 0
+  std::optional<LoopVar> bits = std::nullopt;  ///< one of LoopKernel::numbers that has its bytes instead
 };
 /// The index as a number of the value's dtype.
 struct IndexValue {
@@ -216,6 +217,8 @@ struct LoopKernel {
   /// Loops that lanes may share besides those of the domain: a scatter has some.
   std::vector<LoopVar> lane_loops;
   std::optional<SweptRange> range;
+  /// No loop's variables: numbers that are known at run time only, KernelFrame::numbers.
+  std::vector<LoopVar> numbers;
   int64_t scratch_bytes = 0;  ///< per running task
   bool relaxed_math = false;  ///< fast_math: a*b+c may be rounded once
 

@@ -36,6 +36,9 @@ class Printer {
       if (buffer.role == Buffer::Role::partial)
         line(1, "partial %" + buffer.name + ": " + to_string(buffer.type));
     }
+    for (LoopVar number : kernel_.numbers)
+      line(1, "number " + kernel_.variables[static_cast<size_t>(number)] + " below " +
+                  std::to_string(kernel_.extents[static_cast<size_t>(number)]));
     for (const Nest& nest : kernel_.nests) loop(nest.root, 1);
     out_ << "}\n";
     return out_.str();
@@ -68,8 +71,10 @@ class Printer {
   std::string text(const Guard& guard) const {
     std::string result;
     for (const Condition& condition : guard) {
-      result += (result.empty() ? "" : " and ") + std::to_string(condition.low) +
-                " <= " + text(condition.index) + " < " + std::to_string(condition.high);
+      result += result.empty() ? "" : " and ";
+      if (condition.low != INT64_MIN) result += std::to_string(condition.low) + " <= ";
+      result += text(condition.index);
+      if (condition.high != INT64_MAX) result += " < " + std::to_string(condition.high);
     }
     return result;
   }
@@ -104,7 +109,11 @@ class Printer {
     }
   }
 
-  std::string statement(const Literal& s) const { return typed(s.result) + " = " + literal_text(s.value); }
+  std::string statement(const Literal& s) const {
+    const std::string value =
+        s.bits ? kernel_.variables[static_cast<size_t>(*s.bits)] : literal_text(s.value);
+    return typed(s.result) + " = " + value;
+  }
   std::string statement(const IndexValue& s) const { return typed(s.result) + " = index " + text(s.index); }
   std::string statement(const Test& s) const { return typed(s.result) + " = test " + text(s.guard); }
   std::string statement(const Load& s) const {

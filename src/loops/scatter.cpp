@@ -54,7 +54,8 @@ std::optional<Tensor> neutral_element(Op op, DType dtype) {
 class ScatterLowering {
  public:
   ScatterLowering(const FusedKernel& fused, const std::vector<Layout>& layouts, const LowerOptions& options)
-      : body_(fused.body),
+      : fused_(fused),
+        body_(fused.body),
         domain_(fused.domain),
         node_(body_[body_.outputs()[0]]),
         order_(options.order.rows),
@@ -75,6 +76,7 @@ class ScatterLowering {
   }
 
   LoopKernel run() {
+    evaluator_.check_first(fused_.checked_first);
     if (has_private_copies()) {
       fill_copies();
       join_copies();
@@ -323,6 +325,7 @@ class ScatterLowering {
     close_all();
   }
 
+  const FusedKernel& fused_;
   const Graph& body_;
   const Domain& domain_;
   const Node& node_;

@@ -13,8 +13,8 @@ class Verifier {
   void run() {
     for (const Nest& nest : kernel_.nests) {
       if (nest.root.kind != LoopKind::parallel) fail("the root of a nest is not parallel");
-      std::set<LoopVar> given;
-      if (kernel_.range) given = {kernel_.range->first, kernel_.range->end};
+      std::set<LoopVar> given(kernel_.numbers.begin(), kernel_.numbers.end());
+      if (kernel_.range) given.insert({kernel_.range->first, kernel_.range->end});
       loop(nest.root, {}, std::move(given));
     }
   }

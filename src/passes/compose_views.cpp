@@ -145,7 +145,9 @@ Graph compose_views(const Graph& graph) {
     }
     Pending pending{node.op, rewriter(std::span<const Value>(node.inputs)), node.attributes};
     context.want_flat(!nests.is_inner(value));
-    rewriter.map(value, context.make(std::move(pending), node.where));
+    const Value made = context.make(std::move(pending), node.where);
+    if (context.is_wanted_flat()) context.note_flat(made);
+    rewriter.map(value, made);
   }
   return rewriter.finish();
 }

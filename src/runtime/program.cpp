@@ -143,7 +143,10 @@ void run_step(const Program::Step& step, const Running& running) {
     std::copy_n(running.strides[input], rank, strides.data() + slot);
     slot += rank;
   }
-  const KernelFrame frame{buffers.data(), strides.data(), &failed_check};
+  const KernelFrame frame{.buffers = buffers.data(),
+                          .strides = strides.data(),
+                          .failed_check = &failed_check,
+                          .numbers = step.numbers.data()};
   const size_t end = std::min(step.end_nest, step.code->nests().size());
   for (size_t nest = step.first_nest; nest < end && failed_check == 0; ++nest) {
     const bool is_done =

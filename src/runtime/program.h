@@ -24,6 +24,7 @@ class Program {
     std::shared_ptr<const LoopKernel> kernel;
     std::vector<Place> buffers;       ///< by BufferId; entries of scratch buffers are not used
     std::vector<int> strided_inputs;  ///< program inputs whose strides fill KernelFrame::strides, in order
+    std::vector<int64_t> numbers;     ///< KernelFrame::numbers
     std::vector<int64_t> grains;      ///< by nest: tasks that are worth a chunk
     size_t first_nest = 0;            ///< those before it were run by an earlier step
     size_t end_nest = SIZE_MAX;       ///< those from there on, if there are any, are run by a later one

@@ -14,31 +14,6 @@
 namespace tokamak {
 namespace {
 
-bool is_dense(const Buffer& buffer) {
-  return buffer.role == Buffer::Role::scratch || buffer.strides == dense_strides(buffer.type);
-}
-
-/// Turns accesses to dense buffers into one-dimensional ones.
-void flatten_dense_buffers(LoopKernel& kernel) {
-  for (Nest& nest : kernel.nests) {
-    walk(nest.root, {.visit = [&](Stmt& stmt) {
-           std::vector<Index>* index = nullptr;
-           BufferId buffer{};
-           if (auto* load = std::get_if<Load>(&stmt))
-             std::tie(index, buffer) = std::tuple(&load->index, load->buffer);
-           if (auto* store = std::get_if<Store>(&stmt))
-             std::tie(index, buffer) = std::tuple(&store->index, store->buffer);
-           if (index == nullptr || index->size() == 1 || !is_dense(kernel[buffer])) return;
-           *index = {*linear_position(kernel[buffer], *index)};
-         }});
-  }
-  for (Buffer& buffer : kernel.buffers) {
-    if (buffer.role == Buffer::Role::partial || !is_dense(buffer)) continue;
-    buffer.type.shape = {buffer.type.elements()};
-    if (buffer.role != Buffer::Role::scratch) buffer.strides = dense_strides(buffer.type);
-  }
-}
-
 void apply_one(LoopKernel& kernel, const Collapse& decision) {
   flatten_dense_buffers(kernel);
   const int64_t extent = kernel.extents[static_cast<size_t>(decision.outer)] *

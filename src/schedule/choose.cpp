@@ -46,8 +46,7 @@ class Chooser {
     if (is_scatter()) {
       collapse(rows_);
       choose_vector_loop();
-      for (LoopVar var : result_.loops.lane_loops)
-        decide(Vectorise{var, lane_choice().of_loop(extent(var), false)});
+      vectorise_lane_loops();
       decide(Parallelise{});
     } else {
       collapse(rows_);
@@ -63,6 +62,7 @@ class Chooser {
       } else {
         stage_tiles();
       }
+      vectorise_lane_loops();
       decide(Parallelise{});
       stream();
       add_turning_nest(result_.loops, turns_);
@@ -225,6 +225,11 @@ class Chooser {
       decide(Split{var, kTaskElements});
     }
     decide(Vectorise{var, lanes});
+  }
+
+  void vectorise_lane_loops() {
+    for (LoopVar var : result_.loops.lane_loops)
+      decide(Vectorise{var, lane_choice().of_loop(extent(var), false)});
   }
 
   /// Whether sweeping a few rows at a time would take a little from here and a little from there.

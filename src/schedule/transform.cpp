@@ -95,6 +95,50 @@ void parallelise(LoopKernel& kernel, Loop& root, int64_t enough_tasks) {
   }
 }
 
+bool is_dense(const Buffer& buffer) {
+  return buffer.role == Buffer::Role::scratch || buffer.strides == dense_strides(buffer.type);
+}
+
+namespace {
+
+/// By buffer: whether accesses to it become one-dimensional.
+std::vector<bool> buffers_to_flatten(LoopKernel& kernel) {
+  std::vector<bool> flat;
+  for (const Buffer& buffer : kernel.buffers)
+    flat.push_back(buffer.role != Buffer::Role::partial && is_dense(buffer));
+  for (const Nest& nest : kernel.nests) {
+    walk(nest.root, [&](const Stmt& stmt) {
+      const auto* tile = std::get_if<TransposeTile>(&stmt);
+      if (tile != nullptr)
+        flat[static_cast<size_t>(tile->matrix)] = flat[static_cast<size_t>(tile->tile)] = false;
+    });
+  }
+  return flat;
+}
+
+}  // namespace
+
+void flatten_dense_buffers(LoopKernel& kernel) {
+  const std::vector<bool> flat = buffers_to_flatten(kernel);
+  auto flatten = [&](auto* access) {
+    if (access == nullptr || access->index.size() == 1 || !flat[static_cast<size_t>(access->buffer)]) return;
+    access->index = {*linear_position(kernel[access->buffer], access->index)};
+  };
+  for (Nest& nest : kernel.nests) {
+    walk(nest.root, {.visit = [&](Stmt& stmt) {
+           flatten(std::get_if<Load>(&stmt));
+           flatten(std::get_if<Store>(&stmt));
+           flatten(std::get_if<Prefetch>(&stmt));
+         }});
+  }
+  for (size_t i = 0; i < kernel.buffers.size(); ++i) {
+    Buffer& buffer = kernel.buffers[i];
+    if (!flat[i]) continue;
+    buffer.type.shape = {buffer.type.elements()};
+    if (buffer.role != Buffer::Role::scratch) buffer.strides = dense_strides(buffer.type);
+  }
+}
+
 void place_scratch(LoopKernel& kernel) {
   constexpr int64_t kAlignment = 64;
   int64_t offset = 0;

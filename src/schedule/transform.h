@@ -33,6 +33,13 @@ void parallelise(LoopKernel& kernel, Loop& root, int64_t enough_tasks);
 /// nest that joins them.
 void split_sweep(LoopKernel& kernel, LoopVar var, int64_t chunk);
 
+/// Whether the elements of a buffer lie in row-major order, without gaps.
+bool is_dense(const Buffer& buffer);
+
+/// Turns accesses to dense buffers into one-dimensional ones. Those that tiles go to or come from stay as
+/// they are.
+void flatten_dense_buffers(LoopKernel& kernel);
+
 /// Gives scratch buffers their strides and offsets.
 void place_scratch(LoopKernel& kernel);
 

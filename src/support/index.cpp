@@ -25,6 +25,11 @@ std::strong_ordering compare(const IndexAtom& a, const IndexAtom& b) {
       if (r.divisor != o.divisor) return r.divisor <=> o.divisor;
       return compare(*r.numerator, *o.numerator);
     }
+    std::strong_ordering operator()(const Scaled& s) const {
+      const auto& o = std::get<Scaled>(other);
+      if (s.factor != o.factor) return s.factor <=> o.factor;
+      return compare(*s.index, *o.index);
+    }
   };
   return std::visit(Visitor{b}, a);
 }
@@ -166,6 +171,10 @@ Index Index::of_atom(IndexAtom atom) {
   return index;
 }
 
+Index Index::scaled(LoopVar factor, Index index) {
+  return of_atom(Scaled{factor, std::make_shared<const Index>(std::move(index))});
+}
+
 std::optional<LoopVar> Index::as_variable() const {
   if (constant != 0 || terms.size() != 1 || terms[0].coefficient != 1) return std::nullopt;
   if (const auto* var = std::get_if<LoopVar>(&terms[0].atom)) return *var;
@@ -203,6 +212,23 @@ bool implies(const Guard& strong, const Condition& weak) {
 
 bool implies(const Guard& strong, const Guard& weak) {
   return std::ranges::all_of(weak, [&](const Condition& one) { return implies(strong, one); });
+}
+
+Index where_holds(const Index& index, const Guard& guard) {
+  Index result = index;
+  for (const Condition& condition : guard) {
+    const bool is_zero = condition.low == 0 && condition.high == 1 && condition.index.constant == 0 &&
+                         condition.index.terms.size() == 1;
+    const auto* remainder = is_zero ? std::get_if<Remainder>(&condition.index.terms[0].atom) : nullptr;
+    if (remainder == nullptr) continue;
+    const IndexAtom quotient = quotient_atom(*remainder->numerator, remainder->divisor);
+    for (const IndexTerm& term : index.terms) {
+      if (term.coefficient % remainder->divisor != 0 || compare(term.atom, quotient) != 0) continue;
+      result = result - Index::of_atom(quotient) * term.coefficient +
+               *remainder->numerator * (term.coefficient / remainder->divisor);
+    }
+  }
+  return result;
 }
 
 Index divide(const Index& a, int64_t divisor, const Extents& extents) {
@@ -248,6 +274,11 @@ std::optional<Bounds> bounds_of(const Index& index, const Extents& extents) {
       const std::optional<Bounds> inner = bounds_of(*quotient->numerator, extents);
       if (!inner) return std::nullopt;
       bounds = {floor_div(inner->low, quotient->divisor), floor_div(inner->high, quotient->divisor)};
+    } else if (const auto* scaled = std::get_if<Scaled>(&term.atom)) {
+      const std::optional<Bounds> inner = bounds_of(*scaled->index, extents);
+      if (!inner) return std::nullopt;
+      const int64_t factor = std::max<int64_t>(extents(scaled->factor) - 1, 0);
+      bounds = {std::min<int64_t>(inner->low * factor, 0), std::max<int64_t>(inner->high * factor, 0)};
     } else {
       return std::nullopt;
     }
@@ -270,6 +301,8 @@ Index substitute(const Index& index, const std::function<Index(LoopVar)>& replac
       part = divide(substitute(*quotient->numerator, replacement, extents), quotient->divisor, extents);
     } else if (const auto* remainder = std::get_if<Remainder>(&term.atom)) {
       part = modulo(substitute(*remainder->numerator, replacement, extents), remainder->divisor, extents);
+    } else if (const auto* scaled = std::get_if<Scaled>(&term.atom)) {
+      part = Index::scaled(scaled->factor, substitute(*scaled->index, replacement, extents));
     } else {
       part = Index::of_atom(term.atom);
     }
@@ -285,6 +318,10 @@ void for_each_variable(const Index& index, const std::function<void(LoopVar)>& v
       for_each_variable(*quotient->numerator, visit);
     if (const auto* remainder = std::get_if<Remainder>(&term.atom))
       for_each_variable(*remainder->numerator, visit);
+    if (const auto* scaled = std::get_if<Scaled>(&term.atom)) {
+      visit(scaled->factor);
+      for_each_variable(*scaled->index, visit);
+    }
   }
 }
 
@@ -294,6 +331,7 @@ void for_each_value(const Index& index, const std::function<void(ValueId)>& visi
     if (const auto* quotient = std::get_if<Quotient>(&term.atom)) for_each_value(*quotient->numerator, visit);
     if (const auto* remainder = std::get_if<Remainder>(&term.atom))
       for_each_value(*remainder->numerator, visit);
+    if (const auto* scaled = std::get_if<Scaled>(&term.atom)) for_each_value(*scaled->index, visit);
   }
 }
 
@@ -321,15 +359,17 @@ std::string to_string(const Index& index, const std::function<std::string(LoopVa
     if (const auto* var = std::get_if<LoopVar>(&atom)) return name(*var);
     if (const auto* value = std::get_if<ValueId>(&atom))
       return "v" + std::to_string(static_cast<uint32_t>(*value));
-    const auto* quotient = std::get_if<Quotient>(&atom);
-    const auto* remainder = std::get_if<Remainder>(&atom);
-    const Index& numerator = quotient != nullptr ? *quotient->numerator : *remainder->numerator;
-    std::string inner = to_string(numerator, name);
-    if (numerator.terms.size() != 1 || numerator.constant != 0 || numerator.terms[0].coefficient != 1) {
-      inner = "(" + inner + ")";
-    }
-    return quotient != nullptr ? inner + "/" + std::to_string(quotient->divisor)
-                               : inner + "%" + std::to_string(remainder->divisor);
+    auto in_brackets = [&](const Index& inside) {
+      const bool is_atom =
+          inside.terms.size() == 1 && inside.constant == 0 && inside.terms[0].coefficient == 1;
+      return is_atom ? to_string(inside, name) : "(" + to_string(inside, name) + ")";
+    };
+    if (const auto* scaled = std::get_if<Scaled>(&atom))
+      return name(scaled->factor) + "*" + in_brackets(*scaled->index);
+    if (const auto* quotient = std::get_if<Quotient>(&atom))
+      return in_brackets(*quotient->numerator) + "/" + std::to_string(quotient->divisor);
+    const auto& remainder = std::get<Remainder>(atom);
+    return in_brackets(*remainder.numerator) + "%" + std::to_string(remainder.divisor);
   };
   for (const IndexTerm& term : index.terms) {
     const int64_t magnitude = term.coefficient < 0 ? -term.coefficient : term.coefficient;
@@ -357,6 +397,7 @@ Index renamed(const Index& index, const std::function<ValueId(ValueId)>& name) {
     if (const auto* value = std::get_if<ValueId>(&atom)) atom = name(*value);
     if (const auto* q = std::get_if<Quotient>(&atom)) atom = Quotient{inner(*q->numerator), q->divisor};
     if (const auto* r = std::get_if<Remainder>(&atom)) atom = Remainder{inner(*r->numerator), r->divisor};
+    if (const auto* s = std::get_if<Scaled>(&atom)) atom = Scaled{s->factor, inner(*s->index)};
     result = result + Index::of_atom(atom) * term.coefficient;
   }
   return result;

@@ -29,8 +29,13 @@ struct Remainder {
   std::shared_ptr<const Index> numerator;
   int64_t divisor;
 };
-/// An integer read from data (a gather's index), as i64.
-using IndexAtom = std::variant<LoopVar, Quotient, Remainder, ValueId>;
+/// factor * index, the factor being a number that is known at run time only (LoopKernel::numbers).
+struct Scaled {
+  LoopVar factor;
+  std::shared_ptr<const Index> index;
+};
+/// A ValueId is an integer read from data (a gather's index), as i64.
+using IndexAtom = std::variant<LoopVar, Quotient, Remainder, ValueId, Scaled>;
 
 struct IndexTerm {
   int64_t coefficient;
@@ -48,6 +53,7 @@ struct Index {
   static Index of(LoopVar var) { return of_atom(var); }
   static Index of(ValueId value) { return of_atom(value); }
   static Index of_atom(IndexAtom atom);
+  static Index scaled(LoopVar factor, Index index);
 
   bool is_constant() const { return terms.empty(); }
   /// The variable, when the index is exactly that.
@@ -73,6 +79,9 @@ using Guard = std::vector<Condition>;
 bool implies(const Guard& strong, const Condition& weak);
 bool implies(const Guard& strong, const Guard& weak);
 
+/// The index where the guard holds: d * (n / d) is n where n mod d is 0.
+Index where_holds(const Index& index, const Guard& guard);
+
 /// Upper bounds of variables: var lies in [0, extent(var)).
 using Extents = std::function<int64_t(LoopVar)>;
 
@@ -95,7 +104,7 @@ Index substitute(const Index& index, const std::function<Index(LoopVar)>& replac
 Index renamed(const Index& index, const std::function<ValueId(ValueId)>& name);
 
 /// The coefficient of `var` when the index is linear in it; nullopt when var also stands inside a quotient or
-/// remainder.
+/// remainder, or is scaled.
 std::optional<int64_t> linear_coefficient(const Index& index, LoopVar var);
 bool mentions(const Index& index, LoopVar var);
 void for_each_variable(const Index& index, const std::function<void(LoopVar)>& visit);

@@ -1,6 +1,7 @@
 """What the tests share: data to draw from, and comparison with NumPy."""
 
 import math
+import re
 
 import numpy as np
 import tokamak as tk
@@ -206,3 +207,11 @@ def check_writes(function, *arguments):
             assert_same(np.asarray(one_got), np.asarray(one_wanted))
         for one_got, one_wanted in zip(got_arguments, wanted_arguments, strict=True):
             assert_same(one_got, one_wanted)
+
+
+def written_in_place(function, *args):
+    """The arguments that a jitted function writes to where they lie: nothing is computed apart and copied to them at the end."""
+    found = [
+        re.fullmatch(r"computed where %(\w+) lies", one.decision) for one in function.explain(*args).layouts
+    ]
+    return {match[1] for match in found if match}

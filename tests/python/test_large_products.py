@@ -98,6 +98,19 @@ def test_constants_are_packed_for_a_row():
     assert "read in place" in tk.jit(lambda x, w: x @ w).explain(r(1, 768), r(768, 500)).kernels[0].loops
 
 
+@pytest.mark.parametrize("columns", [2, 5, 8, 16])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_large_matrix_by_few_columns(columns, dtype):
+    """Nothing is gained by packing what is read once or twice."""
+    a, b = r(1003, 1501, dtype=dtype), r(1501, columns, dtype=dtype)
+    f = tk.jit(lambda a, b: a @ b + 1)
+    check_close(f(a, b), wide(a) @ wide(b) + 1, dtype)
+    check_close(f(a[::2], b), wide(a[::2]) @ wide(b) + 1, dtype)
+    check_close(f(a.T, b[:1003]), wide(a.T) @ wide(b[:1003]) + 1, dtype)
+    if columns == 16:
+        assert "first operand read in its rows" in f.explain(a, b).kernels[0].loops
+
+
 def test_rows_and_columns_of_a_large_matrix():
     a, x = r(2047, 3001), r(3001)
     check_close(tk.jit(lambda a, x: a @ x)(a, x), wide(a) @ wide(x), np.float32)

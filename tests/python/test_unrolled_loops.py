@@ -146,3 +146,121 @@ def test_many_reductions():
     check(function, rng.random(1000))
     kernels = tk.jit(function).explain(rng.random(1000)).kernels
     assert max(sum(op == "reduce_sum" or op == "sum" for op in kernel.ops) for kernel in kernels) <= 32
+
+
+# What is worked on shrinks, or grows, from step to step: the steps share code that reads the numbers they differ in.
+
+
+def gauss(a):
+    a = a.copy()
+    for k in range(a.shape[0] - 1):
+        a[k + 1 :, k:] -= np.outer(a[k + 1 :, k] / a[k, k], a[k, k:])
+    return a
+
+
+def cholesky(a):
+    n = a.shape[0]
+    lower = np.zeros_like(a)
+    for j in range(n):
+        lower[j, j] = np.sqrt(a[j, j] - lower[j, :j] @ lower[j, :j])
+        lower[j + 1 :, j] = (a[j + 1 :, j] - lower[j + 1 :, :j] @ lower[j, :j]) / lower[j, j]
+    return lower
+
+
+def solved(a, b):
+    x = np.zeros_like(b)
+    for i in range(a.shape[0]):
+        x[i] = (b[i] - a[i, :i] @ x[:i]) / a[i, i]
+    return x
+
+
+def shrinking_window(x):
+    while x.shape[0] > 1:
+        x = (np.tanh(x[1:]) + x[:-1]).cumsum()[::-1] / x.shape[0]
+    return x
+
+
+def growing_maximum(x):
+    return np.array([np.argmax(x[:k] * np.arange(k, 0, -1)) for k in range(1, x.shape[0])])
+
+
+def halves(x):
+    total = 0.0
+    while x.shape[0] > 1:
+        x = (x[::2, ::2] + x[1::2, ::2] + x[::2, 1::2] + x[1::2, 1::2]) / 4
+        total = total + np.sort(x, axis=0)[-1].max()
+    return total
+
+
+def three_axes(x):
+    for k in range(1, 9):
+        x = np.cumsum(x[1:, :-1, k // 4 :], axis=1)[:, ::-1] + k
+    return x
+
+
+def padded(x):
+    for k in range(1, 20):
+        x[k:-k, k:-k] = np.pad(x[k + 1 : -k - 1, k + 1 : -k - 1].cumsum(axis=0) / 9, 1)[::-1]
+    return x
+
+
+def positive(n, dtype=np.float64):
+    a = rng.random((n, n))
+    return (a @ a.T + n * np.eye(n)).astype(dtype)
+
+
+SHRINKING = [
+    (gauss, lambda n: (positive(n),)),
+    (gauss, lambda n: (positive(n, np.float32),)),
+    (cholesky, lambda n: (positive(n),)),
+    (solved, lambda n: (positive(n), rng.random(n))),
+    (solved, lambda n: (positive(n), rng.random((n, 3)))),
+    (shrinking_window, lambda n: (rng.random(n),)),
+    (shrinking_window, lambda n: (rng.random((n, 5)),)),
+    (growing_maximum, lambda n: (rng.random(n),)),
+    (three_axes, lambda n: (rng.random((n, 20, 9)),)),
+    (padded, lambda n: (rng.random((n + 41, 50)),)),
+]
+
+
+@pytest.mark.parametrize(("function", "arguments"), SHRINKING)
+@pytest.mark.parametrize("n", [12, 33, 70])
+def test_shrinking(function, arguments, n):
+    check(function, *arguments(n))
+
+
+def test_shrinking_by_half():
+    check(halves, rng.random((128, 128)))
+
+
+@pytest.mark.parametrize(("function", "arguments"), SHRINKING)
+def test_shrinking_in_all_memory_orders(function, arguments):
+    given = arguments(25)
+    check(function, *(np.asfortranarray(one) for one in given))
+    check(function, *(np.repeat(one, 2, axis=-1)[..., ::2] for one in given))
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments"), [SHRINKING[i] for i in (0, 2, 3, 5, 7)], ids=lambda one: None
+)
+def test_steps_that_shrink_share_their_code(function, arguments):
+    given = arguments(70)
+    explained = tk.jit(function).explain(*given)
+    assert len(explained.kernels) >= 69
+    shared = {kernel.loops for kernel in explained.kernels if "share code" in kernel.schedule}
+    assert 1 <= len(shared) <= 20
+    assert len({kernel.loops for kernel in explained.kernels}) <= len(explained.kernels) / 3
+
+
+def test_shared_code_is_as_exact_as_own():
+    """The same bits as of the same steps in programs of their own, which share nothing."""
+    a = positive(40)
+    steps = np.asarray(tk.jit(gauss)(a))
+
+    @tk.jit(static_argnums=1)
+    def one(a, k):
+        a[k + 1 :, k:] -= np.outer(a[k + 1 :, k] / a[k, k], a[k, k:])
+
+    for k in range(39):
+        one(a, k)
+    np.testing.assert_array_equal(steps, a)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tokamak as tk
 
-from support import assert_same, check_writes, copied
+from support import assert_same, check_writes, copied, written_in_place
 
 
 def add_to_the_middle(a, b):
@@ -472,3 +472,76 @@ def test_reshapes_outside_are_views_where_numpys_are(made, flat):
         y = flat(x)
         y[0] = 1
     np.testing.assert_array_equal(np.asarray(got), wanted)
+
+
+# Slices with gaps are written where they are, when they are computed from themselves.
+
+
+def every_second(a, b):
+    a[::2] += 1
+
+
+def every_third_from_the_second(a, b):
+    a[1::3] *= b[1::3] - 2
+
+
+def the_middle(a, b):
+    a[2:-3:2] = np.sqrt(np.abs(a[2:-3:2])) + b[2:-3:2].max()
+
+
+def only_given(a, b):
+    a[::2] = b[::2]
+
+
+def from_neighbours(a, b):
+    a[1:-1:2] = (a[:-2:2] + a[2::2]) / 2
+
+
+def from_the_other_half(a, b):
+    a[: len(a) // 2 * 2 : 2] = a[1::2] * 2
+
+
+SLICES_WITH_GAPS = [
+    every_second,
+    every_third_from_the_second,
+    the_middle,
+    only_given,
+    from_neighbours,
+    from_the_other_half,
+]
+
+
+@pytest.mark.parametrize("write", SLICES_WITH_GAPS)
+@pytest.mark.parametrize("shape", [(20,), (37,), (40_001,), (50_000,), (21, 6), (300, 201)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int16])
+def test_slices_with_gaps(write, shape, dtype, rng):
+    a, b = rng.integers(1, 50, (2, *shape)).astype(dtype)
+    if dtype is np.int16 and write in (the_middle, from_neighbours):
+        pytest.skip("NumPy computes these as floats")
+    check_writes(write, a, b)
+    check_writes(write, a[::-1], b)
+
+
+@pytest.mark.parametrize("write", [every_second, every_third_from_the_second, the_middle, only_given])
+@pytest.mark.parametrize("size", [40_000, 40_001])
+def test_slices_with_gaps_in_place(write, size, rng):
+    a, b = rng.random((2, size))
+    assert written_in_place(tk.jit(write), a, b) == {"a"}
+
+
+def test_columns_in_place(rng):
+    def write(a):
+        a[:, 1::2] -= 3
+
+    a = rng.random((200, 150))
+    check_writes(write, a)
+    assert written_in_place(tk.jit(write), a) == {"a"}
+
+
+def test_few_elements_with_wide_gaps_are_computed_alone(rng):
+    def write(a):
+        a[::50] += 1
+
+    a = rng.random(100_000)
+    check_writes(write, a)
+    assert sum(kernel.bytes_written for kernel in kernels_of(write, a)) == a.nbytes / 50

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <variant>
 
@@ -37,6 +38,15 @@ class ViewContext {
   /// writes to parts of an array only the last has a thousand pieces.
   bool is_wanted_flat() const { return wants_flat_; }
   void want_flat(bool wanted) { wants_flat_ = wanted; }
+  void note_flat(Value made) {
+    if (made_[made].op == Op::concatenate) flat_.insert(made);
+  }
+  /// Whether a concatenation shows so many pieces that others do better to read it: otherwise each of a
+  /// hundred writes, with something that reads the array after every one, would have all pieces so far.
+  bool is_read_as_it_is(Value concatenation) const {
+    constexpr size_t kManyPieces = 6;
+    return flat_.count(concatenation) != 0 && made_[concatenation].inputs.size() >= kManyPieces;
+  }
 
   /// Where each operand of a concatenation begins on its axis; the total at the end.
   const std::vector<int64_t>& offsets_of(Value concatenation);
@@ -46,6 +56,7 @@ class ViewContext {
   const SourceLocation* where_ = nullptr;
   int depth_ = 0;
   bool wants_flat_ = true;
+  std::set<Value> flat_;  ///< concatenations that others read, too
   std::unordered_map<size_t, std::vector<int64_t>> offsets_;
 };
 

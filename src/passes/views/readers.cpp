@@ -76,7 +76,8 @@ class Pieces {
 
   bool is_nest(Value value) const {
     const Node& node = context_.graph()[value];
-    return node.op == Op::concatenate && static_cast<size_t>(node.attributes.integer(Attr::axis)) == axis_;
+    return node.op == Op::concatenate && static_cast<size_t>(node.attributes.integer(Attr::axis)) == axis_ &&
+           !context_.is_read_as_it_is(value);
   }
 
   /// Replaces a run of a nest by runs of what is inside.

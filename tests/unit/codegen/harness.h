@@ -76,7 +76,7 @@ struct TestKernel : LoopKernel {
 
 /// Checks the LLVM IR, compiles, runs all tasks of all nests; gives the failed check (0: none).
 inline int run(const LoopKernel& kernel, const Cpu& cpu, std::vector<void*> buffers,
-               std::vector<int64_t> strides = {}) {
+               std::vector<int64_t> strides = {}, std::vector<int64_t> numbers = {}) {
   emit_llvm(kernel, cpu);
   if (cpu.name == "native" && !cpu.avx512)
     emit_assembly(kernel, cpu_named("x86-64-v4"));  // all that can be checked here
@@ -85,7 +85,10 @@ inline int run(const LoopKernel& kernel, const Cpu& cpu, std::vector<void*> buff
   auto* aligned =
       reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(scratch.data()) + 63) & ~uintptr_t{63});
   int failed = 0;
-  KernelFrame frame{buffers.data(), strides.data(), &failed};
+  KernelFrame frame{.buffers = buffers.data(),
+                    .strides = strides.data(),
+                    .failed_check = &failed,
+                    .numbers = numbers.data()};
   for (size_t i = 0; i < kernel.nests.size(); ++i)
     native->nests()[i](&frame, 0, kernel.nests[i].root.extent, aligned);
   return failed;

@@ -56,6 +56,51 @@ TEST_P(CodegenMemory, LoadsByAnyStride) {
   check_dynamic_strides<uint16_t>(cpu, DType::u16);
 }
 
+/// The same code for matrices of any size: rows are `width` apart, begin `start` in, and are `count` long.
+TEST_P(CodegenMemory, ReadsNumbersAtRunTime) {
+  constexpr int64_t kRows = 5;
+  TestKernel k;
+  const LoopVar width = k.var("width", 100), start = k.var("start", 100), count = k.var("count", 100);
+  k.numbers = {width, start, count};
+  const LoopVar r = k.var("r", kRows), i = k.var("i", 99);
+  const BufferId in = k.in(DType::f32, {1000}), out = k.out(DType::f32, {1000}),
+                 turned = k.out(DType::f32, {1000}), whole = k.out(DType::i64, {1000});
+  const Index row = Index::scaled(width, Index::of(r));
+  const ValueId x = k.value(DType::f32), half = k.value(DType::f32), position = k.value(DType::i64);
+  k.nest(r, {k.vector(i, lanes(DType::f32),
+                      {Load{x, in, {row + Index::of(i) + Index::of(start)}, {}},
+                       Load{half,
+                            in,
+                            {row + divide(Index::of(i), 2, k.extents_function())},
+                            {{Index::of(i) - Index::of(start), 0, INT64_MAX}}},
+                       IndexValue{position, Index::scaled(width, Index::of(i)) + Index::of(start)},
+                       Store{out, {row + Index::of(i)}, x},
+                       Store{turned, {Index::scaled(width, Index::of(i)) + Index::of(r)}, half},
+                       Store{whole, {row + Index::of(i)}, position}},
+                      Index::of(count))});
+  auto data = random_values<float>(1000, 0, 1);
+  const int64_t cases[][3] = {{13, 2, 11}, {40, 0, 21}, {7, 6, 1}, {9, 1, 0}};
+  for (const auto& [w, s, n] : cases) {
+    std::vector<float> got(1000, -1), got_turned(1000, -1);
+    std::vector<int64_t> got_whole(1000, -1);
+    run(k, cpu, {data.data(), got.data(), got_turned.data(), got_whole.data()}, {}, {w, s, n});
+    std::vector<float> expected(1000, -1), expected_turned(1000, -1);
+    std::vector<int64_t> expected_whole(1000, -1);
+    for (int64_t row_number = 0; row_number < kRows; ++row_number) {
+      for (int64_t column = 0; column < n; ++column) {
+        const auto at = static_cast<size_t>(row_number * w + column);
+        expected[at] = data[at + static_cast<size_t>(s)];
+        expected_whole[at] = w * column + s;
+        expected_turned[static_cast<size_t>(column * w + row_number)] =
+            column < s ? 0 : data[static_cast<size_t>(row_number * w + column / 2)];
+      }
+    }
+    EXPECT_EQ(got, expected);
+    EXPECT_EQ(got_turned, expected_turned);
+    EXPECT_EQ(got_whole, expected_whole);
+  }
+}
+
 TEST_P(CodegenMemory, StoresByAnyStride) {
   for (int64_t column_stride : {-1, 2, 18}) {
     Copy k;

@@ -95,6 +95,29 @@ TEST(IndexAlgebra, UndoesAReshape) {
   EXPECT_EQ(three, i);
 }
 
+TEST(IndexAlgebra, KnowsWhatAGuardSays) {
+  const Index i = Index::of(LoopVar{2});
+  for (int64_t start : {0, 1, 2, 7}) {
+    const Index inside = i - Index(start);
+    const Guard guard{{modulo(inside, 3, extent), 0, 1}};
+    EXPECT_EQ(where_holds(divide(inside, 3, extent) * 3 + Index(start), guard), i);
+    EXPECT_EQ(where_holds(divide(inside, 3, extent) * 6 + Index(1), guard), i * 2 - Index(2 * start - 1));
+    EXPECT_EQ(where_holds(divide(inside, 3, extent), guard), divide(inside, 3, extent));
+    EXPECT_EQ(where_holds(divide(inside, 3, extent) * 3, {}), divide(inside, 3, extent) * 3);
+  }
+}
+
+TEST(IndexAlgebra, KnowsBoundsOfWhatIsScaled) {
+  const Index index = Index::scaled(LoopVar{0}, Index::of(LoopVar{1}) + Index(1)) - Index(2);
+  const std::optional<Bounds> bounds = bounds_of(index, extent);
+  ASSERT_TRUE(bounds);
+  EXPECT_EQ(bounds->low, -2);
+  EXPECT_EQ(bounds->high, (kExtents[0] - 1) * kExtents[1] - 2);
+  EXPECT_TRUE(mentions(index, LoopVar{0}));
+  EXPECT_EQ(linear_coefficient(index, LoopVar{1}), std::nullopt);
+  EXPECT_EQ(to_string(index, [](LoopVar var) { return var == LoopVar{0} ? "n" : "i"; }), "n*(i + 1) - 2");
+}
+
 TEST(IndexAlgebra, KnowsWhatCannotCarry) {
   const Index index = Index::of(LoopVar{0}) * 7 + Index::of(LoopVar{1});
   EXPECT_EQ(divide(index, 7, extent), Index::of(LoopVar{0}));

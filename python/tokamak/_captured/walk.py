@@ -1,14 +1,4 @@
-"""What a traced function takes from outside its arguments: globals, closures, defaults, attributes, and what those hold.
-
-A program computes with what was there when the function was traced. So that it never computes with what is no longer
-there, everything that the function's code can reach by name is noted as a guard, and looked at in every call (`_native.Guards`,
-which runs no Python code). Where one does not hold, the function is traced anew.
-
-Reached are: the globals that the code names, its closure and its defaults; the functions, classes, instances and modules among
-them, and what their code names in turn; of instances, classes and modules the attributes that any of that code names; the
-contents of lists, dicts, sets and tuples; the elements of arrays. Code that belongs to Python, NumPy or an installed
-package is not looked into, unless the jitted function is part of that package.
-"""
+"""The walk over all that code can reach by name."""
 
 from __future__ import annotations
 
@@ -18,7 +8,6 @@ import enum
 import functools
 import gc
 import io
-import os
 import sys
 from collections import ChainMap, UserDict, UserList, deque
 from collections.abc import Callable, Iterable, Iterator
@@ -27,22 +16,22 @@ from types import (
     CodeType,
     EllipsisType,
     FunctionType,
-    MemberDescriptorType,
     MappingProxyType,
+    MemberDescriptorType,
     MethodType,
     ModuleType,
     NoneType,
     NotImplementedType,
-    SimpleNamespace,
 )
 from typing import Any
 
 import numpy as np
 
-from . import _left_behind, _native
-from ._code_names import Names, names_in
-from ._errors import UserError, fail
-from ._type_of import TypeOf
+from .. import _native
+from .._code_names import Names, names_in
+from .._type_of import TypeOf
+from .guards import Captured
+from .libraries import LIBRARIES, is_library
 
 _ATOMS = frozenset(
     (
@@ -78,26 +67,6 @@ _SPECIAL = frozenset(
         *("matmul", "rmatmul", "imatmul", "complex", "length_hint", "fspath"),
     )
 }
-_STANDARD_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
-_INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
-_LIBRARIES = ("builtins", "numpy", "scipy", "tokamak")
-
-
-@functools.lru_cache(maxsize=4096)
-def is_library(module: str | None) -> bool:
-    """Whether a module is part of Python, NumPy or an installed package."""
-    if module is None or module == "__main__":
-        return False
-    if module.partition(".")[0] in _LIBRARIES:
-        return True
-    loaded = sys.modules.get(module)
-    if loaded is None:
-        return False
-    file = getattr(loaded, "__file__", None)
-    if file is None:
-        return module in sys.builtin_module_names or module in sys.stdlib_module_names
-    file = os.path.abspath(file)
-    return file.startswith(_STANDARD_LIBRARY) or any(part in file for part in _INSTALLED)
 
 
 def _takes_all(names: Names, variables: dict[str, Any]) -> bool:
@@ -118,78 +87,6 @@ def _has_memory(value: Any) -> bool:
     if type(value) in _NO_MEMORY:
         return False
     return any(base.__module__ in ("array", "mmap", "_ctypes") for base in type(value).__mro__)
-
-
-def is_plain_object(value: Any) -> bool:
-    """An instance of a class of the user's, which is no more than its attributes."""
-    kind = type(value)
-    return kind is SimpleNamespace or (
-        (hasattr(value, "__dict__") or hasattr(kind, "__slots__"))
-        and not is_library(kind.__module__)
-        and not isinstance(value, (type, FunctionType, ModuleType, enum.Enum, BaseException))
-    )
-
-
-class Captured:
-    """Guards, and a name for each."""
-
-    def __init__(self) -> None:
-        self.guards = _native.Guards()
-        self.names: list[str] = []
-        self.generators: list[Any] = []  # of random numbers
-        self.iterators: list[str] = []  # by name
-        self.is_traced = False  # whether there are values that another trace is computing
-        self.memoised: frozenset[CodeType] = (
-            frozenset()
-        )  # of functions whose results are kept by functools.lru_cache
-        self.asking_types: list[dict[str, Any]] = []  # the variables of modules whose functions name `type`
-        self._owners: set[int] = set()  # of memory that is guarded
-        self._places: list[tuple[str, tuple[Any, ...]]] = []
-        self._arrays: dict[int, Any] = {}  # tokamak.Arrays that were there
-
-    def add(self, kind: str, place: tuple[Any, ...], name: str) -> None:
-        if kind == "memory":
-            self._owners.add(id(owner_of(place[0])))
-            if isinstance(place[0], _native.ArrayBase):
-                self._arrays[id(place[0])] = place[0]
-        elif kind in _left_behind.PLACES:
-            self._places.append((kind, place))
-        getattr(self.guards, kind)(*place)
-        self.names.append(name)
-
-    def refuse_iterators(self, function: str) -> None:
-        """What can be read only once is another in every call, in a way that nobody can look at."""
-        if self.iterators:
-            fail(
-                UserError,
-                f"{function}: it reads from `{self.iterators[0]}`, an iterator: that would happen only while the function is "
-                "traced, not in every call; pass what comes next as an argument, or use a list",
-            )
-
-    def add_owners(self, references: Iterable[Callable[[], Any]]) -> None:
-        """Guards the memory that became part of the program and still has other owners, however the function got at it."""
-        for reference in references:
-            owner = reference()
-            if owner is not None and id(owner) not in self._owners:
-                self.add("memory", (owner,), f"an array of {owner.dtype}{list(owner.shape)}")
-
-    def as_numpy_would_leave(self) -> None:
-        """Puts ndarrays where the function has left Arrays."""
-        _left_behind.convert(self._places, self._arrays)
-
-    def changed(self) -> str | None:
-        """The name of something that is not what it was; None when everything is."""
-        broken = self.guards.broken()
-        if broken < 0:
-            return None
-        attribute = self.guards.detail(broken)
-        return self.names[broken] + (f".{attribute}" if attribute else "")
-
-
-def owner_of(array: Any) -> Any:
-    while issubclass(type(array), np.ndarray) and isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
 
 
 def captured_by(roots: list[tuple[str, Any]], home: str | None) -> Captured:
@@ -242,7 +139,7 @@ class _Walk:
         if not isinstance(module, str):
             return False
         return is_library(module) and (
-            module.partition(".")[0] != self.package or module.partition(".")[0] in _LIBRARIES
+            module.partition(".")[0] != self.package or module.partition(".")[0] in LIBRARIES
         )
 
     # -- One value
