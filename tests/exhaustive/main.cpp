@@ -236,6 +236,7 @@ bool check_all_pairs(const Asked& asked) {
 /// In a process that has asked for no other processor before.
 int run_on(const std::string& cpu, const Asked& asked) {
   setenv("TOKAMAK_CPU", cpu.c_str(), 1);
+  setenv("TOKAMAK_DISABLE", "disk-cache", 0);  // no program is compiled twice
   ThreadPool::instance().set_num_threads(1);
   return (asked.command == "pairs" ? check_all_pairs(asked) : measure_functions(asked)) ? 0 : 1;
 }
