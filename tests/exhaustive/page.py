@@ -3,8 +3,8 @@
     python tests/exhaustive/page.py [RESULTS]     RESULTS: the lines of JSON that exhaustive --results wrote
     python tests/exhaustive/page.py --check       whether the page has what docs/exhaustive.json says
 
-Findings are kept in docs/exhaustive.json, so that a run over some functions replaces only theirs. A run over a sample of the
-values is not taken.
+Findings are kept in docs/exhaustive.json, so that a run over some functions replaces only theirs. A run over
+a sample of the values is not taken.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ PAGE = DOCS / "numerics.md"
 BEGIN, END = "<!-- exhaustive: made by tests/exhaustive/page.py -->\n", "<!-- end -->\n"
 
 Finding = dict[str, Any]
+MISSING = "-"
 CPUS = {"x86-64-v3": "FMA", "x86-64": "no FMA", "x86-64-v4": "AVX-512"}
 
 
@@ -49,12 +50,12 @@ class Table:
         """Rounded up."""
         finding = self.found.get((function, dtype, cpu))
         if finding is None:
-            return "–"
+            return MISSING
         return f"{math.ceil(finding['max_ulp'] * 1000 - 1e-6) / 1000:.3f}"
 
     def place(self, function: str, cpu: str) -> str:
         finding = self.found.get((function, "f32", cpu))
-        return "–" if finding is None else f"{float(finding['at']):.9g}"
+        return MISSING if finding is None else f"{float(finding['at']):.9g}"
 
     def rows(self) -> Iterator[list[str]]:
         f32 = [column for cpu in self.cpus for column in (f"f32, {CPUS[cpu]}", "at")]
@@ -70,22 +71,27 @@ class Table:
         asked = sum(f["judged_exactly"] for f in measured)
         reference = max(f["reference_ulp"] for f in measured)
         inverted = sorted({f["function"] for f in measured if f.get("monotone") is False})
-        order = f"all but {', '.join(inverted)}" if inverted else "all"
-        digits = math.ceil(-math.log10(reference)) if reference > 0 else 15
+        order = f"all but {', '.join(inverted)} are" if inverted else "all are"
+        digits = math.floor(-math.log10(reference)) if reference > 0 else 15
+        missing = any(MISSING in row for row in self.rows())
         return (
-            f"MPFR was asked {asked:,} times, and the double precision that decides otherwise was never off by more than "
-            f"10^-{digits - 1} ULP of the result. Of f64 it were {min(f64, default=0):,} numbers or more. "
-            f"Results of f16 and bf16 rise and fall where the true function does: {order}."
+            f"MPFR was asked {asked:,} times. Where it was, the double precision that decides otherwise was "
+            f"never off by more than 10^-{digits} ULP of the result. Each column of f64 is of "
+            f"{min(f64, default=0):,} numbers or more for each function. In f16 and bf16, {order} monotone "
+            "where the true function is." + (" A dash is what was not run." if missing else "")
         )
 
     def exact_list(self) -> str:
-        everywhere = [n for n in self.exact if all((n, "f32", cpu) in self.found for cpu in self.cpus)]
-        wrong = [f for f in self.found.values() if "max_ulp" not in f and not f["ok"]]
-        if not everywhere or wrong:
-            return ""
-        plain = [f"`{name}`" for name in everywhere if " to " not in name]
-        targets = [name.removeprefix("convert to ") for name in everywhere if name.startswith("convert to ")]
-        return f"All bits right for every f32, f16 and bf16: {', '.join(plain)}, conversions to {', '.join(targets)}."
+        """By processor: which have all bits right for all values."""
+        lines = []
+        for cpu in self.cpus:
+            right = [n for n in self.exact if (f := self.found.get((n, "f32", cpu))) is not None and f["ok"]]
+            plain = [f"`{name}`" for name in right if not name.startswith("convert")]
+            targets = [name.removeprefix("convert to ") for name in right if name.startswith("convert")]
+            converted = [f"conversions to {', '.join(targets)}"] if targets else []
+            if right:
+                lines.append(f"All bits right for every f32 ({CPUS[cpu]}): {', '.join(plain + converted)}.")
+        return "\n\n".join(lines)
 
 
 def tables(findings: list[Finding]) -> str:
