@@ -18,7 +18,7 @@ WORK ?=
 ARGS ?=
 
 .PHONY: help setup system build demo bench bench-compile notebook guard test test-packages test-cpp test-lit test-python test-example test-site site \
-        explore fuzz fuzz-parser install format lint lint-setup tidy clean distclean
+        explore fuzz fuzz-parser exhaustive install format lint lint-setup tidy clean distclean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -95,6 +95,12 @@ fuzz-parser: setup ## Give the parser and the passes made-up text until stopped;
 	@build-libfuzzer/tests/fuzz/fuzz_text -max_len=4096 -timeout=20 -rss_limit_mb=4096 \
 	  -artifact_prefix=build-libfuzzer/found/ -print_final_stats=1 $(if $(SECONDS),-max_total_time=$(SECONDS)) \
 	  build-libfuzzer/corpus $(wildcard tests/ir/*)
+
+exhaustive: build ## Try all values of f32, f16, bf16 and all pairs of int8, and write docs/numerics.md; ARGS="--function exp" for less
+	@rm -f $(BUILD)/exhaustive.jsonl
+	@$(BUILD)/tests/exhaustive/exhaustive functions --jobs $(JOBS) --results $(BUILD)/exhaustive.jsonl $(ARGS)
+	@$(BUILD)/tests/exhaustive/exhaustive pairs --results $(BUILD)/exhaustive.jsonl $(ARGS)
+	@$(VENV)/bin/python tests/exhaustive/page.py $(BUILD)/exhaustive.jsonl
 
 test-example: build ## Build and run the find_package example
 	@scripts/run-tests.sh $(BUILD) $(VENV) example

@@ -26,12 +26,10 @@ def test_page(page):
     assert check.returncode == 0, f"{check.stdout}{check.stderr}\nTo accept: python docs/check.py --update"
 
 
-def test_list_of_functions():
+@pytest.mark.parametrize("maker", ["docs/coverage.py", "tests/exhaustive/page.py"])
+def test_what_is_made_for_pages(maker):
     check = subprocess.run(
-        [sys.executable, ROOT / "docs" / "coverage.py", "--check"],
-        capture_output=True,
-        text=True,
-        timeout=300,
+        [sys.executable, ROOT / maker, "--check"], capture_output=True, text=True, timeout=300
     )
     assert check.returncode == 0, check.stdout + check.stderr
 

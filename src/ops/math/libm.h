@@ -35,6 +35,10 @@ Expr erf(Expr x);
 Expr erfc(Expr x);
 Expr cbrt(Expr x);
 Expr fmod(Expr x, Expr y);
+// Of angles of at least 1: for f64 those of large_angles.h, which are more exact than C's.
+Expr large_sin(Expr x);
+Expr large_cos(Expr x);
+Expr large_tan(Expr x);
 Expr rsqrt(Expr x);    ///< 1 / sqrt(x), which C does not have
 Expr sigmoid(Expr x);  ///< nor this, 1 / (1 + exp(-x))
 

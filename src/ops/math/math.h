@@ -4,7 +4,7 @@
 //
 // Every function takes and gives f32 or f64 lanes (f16 and bf16 elements are computed on f32 lanes by the
 // caller). What holds for all of them, with and without fused multiply-add:
-//   - the error is at most 2 ULP, and at most 1 ULP for exp, log, sin and cos on f32 lanes;
+//   - the error is at most 2 ULP, and at most 1 ULP for exp, log, sin, cos and rsqrt on f32 lanes;
 //   - special values are those of C99 Annex F: NaN propagates, infinities and signed zeros are exact;
 //   - subnormal arguments and results are computed, not flushed;
 //   - no branches and no tables; the few cases that need the C library sit behind ScalarBuilder::unlikely.

@@ -93,7 +93,14 @@ Scalar pow(ScalarBuilder& s, Scalar value_x, Scalar value_y) {
   return pow_special_cases(x, y, power);
 }
 
-Scalar rsqrt(ScalarBuilder& s, Scalar value) { return 1.0 / sqrt(Expr{&s, value}); }
+// One step of Newton's method on 1 - x y^2 = 0, from a y that the root and the quotient have rounded twice.
+Scalar rsqrt(ScalarBuilder& s, Scalar value) {
+  Expr x{&s, value};
+  Expr y = 1.0 / sqrt(x);
+  Expr missing = division_rest({constant(x, 1.0), constant(x, 0.0)}, two_product(x, y), y);
+  // It is NaN where y is 0, infinity or NaN.
+  return select(is_nan(missing), y, mul_add(y * 0.5, missing, y));
+}
 
 // |x| = 2^(3k) m with m in [1/sqrt(8), sqrt(8)); y approaches m^(-1/3), and m y^2 is the root but for a last
 // correction.

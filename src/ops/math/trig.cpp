@@ -15,7 +15,7 @@ struct TrigReduction {
   Expr r_error;  ///< less than an ULP of r
 };
 
-/// Up to here products with n are exact; beyond, the C library takes over.
+/// Up to here products with n are exact; beyond, angles are reduced one by one.
 double reduction_limit(Expr x) {
   if (x.has_fma()) return by_format(x, 12288, 0x1p24);
   return by_format(x, 12288, 0x1p22);
@@ -112,17 +112,17 @@ Expr moderate_tan(Expr x) {
 
 Scalar sin(ScalarBuilder& s, Scalar value) {
   Expr x{&s, value};
-  return unlikely(abs(x) > reduction_limit(x), sine_of_sum(x, 0), [&] { return libm::sin(x); });
+  return unlikely(abs(x) > reduction_limit(x), sine_of_sum(x, 0), [&] { return libm::large_sin(x); });
 }
 
 Scalar cos(ScalarBuilder& s, Scalar value) {
   Expr x{&s, value};
-  return unlikely(abs(x) > reduction_limit(x), sine_of_sum(x, 1), [&] { return libm::cos(x); });
+  return unlikely(abs(x) > reduction_limit(x), sine_of_sum(x, 1), [&] { return libm::large_cos(x); });
 }
 
 Scalar tan(ScalarBuilder& s, Scalar value) {
   Expr x{&s, value};
-  return unlikely(abs(x) > reduction_limit(x), moderate_tan(x), [&] { return libm::tan(x); });
+  return unlikely(abs(x) > reduction_limit(x), moderate_tan(x), [&] { return libm::large_tan(x); });
 }
 
 }  // namespace tokamak::math

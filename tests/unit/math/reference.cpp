@@ -4,6 +4,8 @@
 
 #include <iterator>
 
+#include "ops/math/expr.h"
+
 namespace tokamak::test {
 
 namespace {
@@ -96,13 +98,25 @@ const UnaryCase kUnaryCases[] = {
     {LIBM(erf), 2, 2, {-4, 4}, {-6, 6}, {-1.5, 1.5}},
     {LIBM(erfc), 2, 2, {-4, 10.1}, {-6, 27.3}, {-1, 2}},
     {LIBM(cbrt), 2, 2, {-100, 100}, {-100, 100}, {-2, 2}},
+    {"sqrt",
+     [](ScalarBuilder& s, Scalar x) -> Scalar {
+       return sqrt(Expr{&s, x});
+     },
+     std::sqrt,
+     std::sqrt,
+     exact<mpfr_sqrt>,
+     0.5,
+     0.5,
+     {0, 100},
+     {0, 100},
+     {0, 2}},
     {"rsqrt",
      math::rsqrt,
      rsqrt<double>,
      rsqrt<long double>,
      exact<rsqrt_wide>,
-     2,
-     2,
+     1,
+     1,
      {0, 100},
      {0, 100},
      {0, 2}},

@@ -11,6 +11,8 @@
 
 #include "math/column_builder.h"
 #include "math/reference.h"
+#include "math/samples.h"
+#include "math/ulp.h"
 
 namespace tokamak::test {
 
@@ -18,30 +20,11 @@ namespace {
 
 template <typename T>
 constexpr Lane kLane = sizeof(T) == 4 ? Lane::f32 : Lane::f64;
-template <typename T>
-using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
 
 /// TOKAMAK_ULP_SAMPLES multiplies the number of samples, for a deeper look.
 size_t scaled(size_t samples) {
   const char* factor = std::getenv("TOKAMAK_ULP_SAMPLES");
   return factor ? static_cast<size_t>(samples * std::atof(factor)) : samples;
-}
-
-/// The distance of `result` from `wanted`, in units of the last place of `wanted`. Infinity counts as the
-/// number after the largest; a NaN or zero of the wrong kind is infinitely far away.
-template <typename T>
-double ulp_error(T result, long double wanted) {
-  constexpr double kFar = std::numeric_limits<double>::infinity();
-  if (std::isnan(result) || std::isnan(wanted)) return std::isnan(result) && std::isnan(wanted) ? 0 : kFar;
-  if (std::signbit(result) != std::signbit(wanted) && result == 0 && wanted == 0) return kFar;
-  if (std::signbit(result) != std::signbit(wanted) && std::abs(wanted) >= std::numeric_limits<T>::min())
-    return kFar;
-  const long double limit = std::ldexp(1.0L, std::numeric_limits<T>::max_exponent);
-  long double got = std::clamp<long double>(result, -limit, limit);
-  wanted = std::clamp(wanted, -limit, limit);
-  int exponent = wanted == 0 ? std::numeric_limits<T>::min_exponent : std::ilogb(wanted) + 1;
-  exponent = std::clamp(exponent, std::numeric_limits<T>::min_exponent, std::numeric_limits<T>::max_exponent);
-  return static_cast<double>(std::abs(std::ldexp(got - wanted, std::numeric_limits<T>::digits - exponent)));
 }
 
 template <typename T>
@@ -54,92 +37,6 @@ struct Worst {
     if (error > ulp) *this = {error, at_x, at_y, result};
   }
 };
-
-template <typename T>
-void append_neighbours(std::vector<T>& samples, T x, int count = 4) {
-  T up = x;
-  T down = x;
-  samples.push_back(x);
-  samples.push_back(-x);
-  for (int i = 0; i < count; ++i) {
-    up = std::nextafter(up, std::numeric_limits<T>::infinity());
-    down = std::nextafter(down, -std::numeric_limits<T>::infinity());
-    for (T value : {up, down, -up, -down}) samples.push_back(value);
-  }
-}
-
-template <typename T>
-std::vector<T> special_values() {
-  using Limits = std::numeric_limits<T>;
-  std::vector<T> samples = {Limits::quiet_NaN(), -Limits::quiet_NaN()};
-  for (T x :
-       {T(0), Limits::denorm_min(), Limits::min(), Limits::max(), Limits::infinity(), T(1), T(2), T(0.5),
-        T(10), T(100), T(1000), Limits::epsilon(), T(1) / Limits::epsilon(), T(3), T(27), T(1e10), T(1e30)}) {
-    append_neighbours(samples, x);
-  }
-  // Where exp and its relatives overflow, underflow or reach their limit.
-  for (double x : {88.722839,
-                   89.4159851,
-                   87.336544,
-                   103.278929,
-                   103.972076,
-                   709.782712893384,
-                   710.4758600739439,
-                   708.3964185322641,
-                   744.4400719213812,
-                   745.1332191019411,
-                   127.0,
-                   128.0,
-                   126.0,
-                   149.0,
-                   150.0,
-                   1023.0,
-                   1024.0,
-                   1022.0,
-                   1074.0,
-                   1075.0,
-                   17.328679,
-                   36.7368005696771,
-                   9.010913,
-                   19.061547465398498,
-                   3.9192059,
-                   5.921587195794507,
-                   10.05,
-                   9.19455,
-                   26.543258,
-                   27.2263,
-                   0.34657359,
-                   1.03972077,
-                   0.6931471805599453,
-                   0.70710678118654752,
-                   1.41421356237309505,
-                   0.7071067,
-                   0.41421356,
-                   2.41421356,
-                   4096.0,
-                   131072.0,
-                   1048576.0,
-                   134217728.0}) {
-    append_neighbours(samples, static_cast<T>(x), 20);
-  }
-  // Near multiples of pi/2, and powers of two.
-  for (int k = 1; k < 2000; ++k) append_neighbours(samples, static_cast<T>(k * 1.57079632679489661923L), 1);
-  for (double k = 2000; k < 1e9; k = std::floor(k * 1.3))
-    append_neighbours(samples, static_cast<T>(k * 1.57079632679489661923L), 2);
-  for (int e = Limits::min_exponent - Limits::digits; e < Limits::max_exponent; ++e)
-    append_neighbours(samples, std::ldexp(T(1), e), 1);
-  return samples;
-}
-
-template <typename T>
-T random_bits(std::mt19937_64& random) {
-  return std::bit_cast<T>(static_cast<Bits<T>>(random()));
-}
-
-template <typename T>
-T random_in(std::mt19937_64& random, Interval interval) {
-  return static_cast<T>(std::uniform_real_distribution<double>(interval.low, interval.high)(random));
-}
 
 /// Runs `build` over all samples with and without fma, and gives every result to `judge(variant, index,
 /// result)`.
@@ -182,24 +79,6 @@ void expect_within(const char* name, const Worst<T> (&worst)[2], double bound) {
   }
 }
 
-template <typename T>
-std::vector<T> unary_samples(size_t any, size_t in_range, size_t in_center, Interval range, Interval center) {
-  std::vector<T> samples = special_values<T>();
-  std::mt19937_64 random(7);
-  for (size_t i = 0; i < scaled(any); ++i) samples.push_back(random_bits<T>(random));
-  for (size_t i = 0; i < scaled(in_range); ++i) samples.push_back(random_in<T>(random, range));
-  for (size_t i = 0; i < scaled(in_center); ++i) samples.push_back(random_in<T>(random, center));
-  // Either side of the center, at distances of every order of magnitude.
-  for (size_t i = 0; i < scaled(in_center) / 4; ++i) {
-    double distance = std::exp2(random_in<double>(random, {-60, 1}));
-    for (double base : {0.0, 1.0}) {
-      samples.push_back(static_cast<T>(base + distance));
-      samples.push_back(static_cast<T>(base - distance));
-    }
-  }
-  return samples;
-}
-
 /// The largest errors and where they are, and how many operations the function takes.
 void print_row(const char* name, const Worst<float> (&f32)[2], const Worst<double> (&f64)[2],
                size_t f32_operations, size_t f64_operations) {
@@ -219,7 +98,8 @@ TEST_P(UnaryUlp, StaysWithinItsBound) {
   auto build = [&](ScalarBuilder& s, Scalar x, Scalar) { return c.build(s, x); };
 
   Worst<float> f32[2];
-  std::vector<float> narrow = unary_samples<float>(200000, 100000, 100000, c.f32_range, c.center);
+  std::vector<float> narrow =
+      unary_samples<float>(scaled(200000), scaled(100000), scaled(100000), c.f32_range, c.center);
   std::vector<double> wanted(narrow.size());
   std::transform(narrow.begin(), narrow.end(), wanted.begin(), [&](float x) { return c.in_double(x); });
   evaluate(narrow, {}, build, [&](int variant, size_t i, float result) {
@@ -227,7 +107,8 @@ TEST_P(UnaryUlp, StaysWithinItsBound) {
   });
 
   Worst<double> f64[2];
-  std::vector<double> wide = unary_samples<double>(20000, 40000, 40000, c.f64_range, c.center);
+  std::vector<double> wide =
+      unary_samples<double>(scaled(20000), scaled(40000), scaled(40000), c.f64_range, c.center);
   std::vector<long double> wanted_wide(wide.size());
   std::transform(wide.begin(), wide.end(), wanted_wide.begin(),
                  [&](double x) { return c.in_long_double(x); });
@@ -235,7 +116,8 @@ TEST_P(UnaryUlp, StaysWithinItsBound) {
     f64[variant].see(ulp_error(result, wanted_wide[i]), wide[i], 0, result);
   });
 
-  std::vector<double> hard = unary_samples<double>(2000, 4000, 4000, c.f64_range, c.center);
+  std::vector<double> hard =
+      unary_samples<double>(scaled(2000), scaled(4000), scaled(4000), c.f64_range, c.center);
   std::vector<long double> exact(hard.size());
   std::transform(hard.begin(), hard.end(), exact.begin(), c.exact);
   evaluate(hard, {}, build, [&](int variant, size_t i, double result) {
