@@ -11,12 +11,23 @@
 
 namespace tokamak {
 
+/// The values that a kernel reads and writes, and where they are while it runs. Constants are not among them.
+struct KernelMemory {
+  struct Placed {
+    Value value;
+    Place place;
+  };
+  std::vector<Placed> reads;
+  std::vector<Placed> writes;
+};
+
 /// A program and the memory plan it runs on.
 struct Assembled {
   std::shared_ptr<Program> program;
   Plan plan;
   std::vector<PlanRequest> requests;  ///< of the plan; its steps are kernels
   std::vector<int> step_of;           ///< by kernel; -1 where there is nothing to do
+  std::vector<KernelMemory> memory;   ///< by kernel, where checks compare values
 };
 
 /// Plans the memory of compiled kernels and strings them together.

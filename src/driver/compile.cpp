@@ -6,6 +6,7 @@
 
 #include "driver/assemble.h"
 #include "driver/bug_report.h"
+#include "driver/checks/observer.h"
 #include "driver/dump.h"
 #include "driver/kernel_cache.h"
 #include "driver/prepare_pages.h"
@@ -85,17 +86,19 @@ Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const
   }
   const auto kernels = [&] {
     const PagePreparation while_compiling(new_results(optimized, options));
-    return compile_kernels(requests, options.fast_math, cpu);
+    return compile_kernels(
+        requests, {.fast_math = options.fast_math, .bounds_checked = options.checks.has(Check::bounds)}, cpu);
   }();
   clock.finish("code");
 
   // 4. The memory plan, and the steps of the program on it.
   const Assembled assembled = assemble(optimized, layouts, options, fusion.kernels, kernels);
+  if (options.checks.any())
+    assembled.program->observer = make_observer({graph, optimized, options, fusion.kernels, assembled});
   clock.finish("plan");
 
-  Compiled compiled{assembled.program,
-                    explain({graph, optimized, journal.passes(), layouts, options, fusion, kernels, assembled,
-                             cpu, clock.times()})};
+  Compiled compiled{assembled.program, explain({graph, optimized, journal.passes(), layouts, options, fusion,
+                                                kernels, assembled, cpu, clock.times()})};
   if (dump != nullptr) dump->finish(*compiled.explanation);
   return compiled;
 }

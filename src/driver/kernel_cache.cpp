@@ -49,8 +49,9 @@ class KernelCache {
   size_t next_sweep_ = 64;
 };
 
-std::string key_of(const KernelRequest& request, bool fast_math, const Cpu& cpu) {
-  std::string key = cpu.name + (fast_math ? " fast " : " ") + (request.own_outputs ? "" : "over ");
+std::string key_of(const KernelRequest& request, CodeOptions code, const Cpu& cpu) {
+  std::string key = cpu.name + (code.fast_math ? " fast " : " ") + (code.bounds_checked ? "checked " : "") +
+                    (request.own_outputs ? "" : "over ");
   auto add = [&](const FusedKernel& kernel, const std::vector<Layout>& layouts) {
     for (const Layout& layout : layouts) {
       if (!layout.dense) key += "s";
@@ -81,10 +82,10 @@ std::shared_ptr<const CompiledKernel> compile_with_sort(const KernelRequest& req
   return compiled;
 }
 
-std::shared_ptr<const CompiledKernel> compile_with_product(const KernelRequest& request, bool fast_math,
+std::shared_ptr<const CompiledKernel> compile_with_product(const KernelRequest& request, CodeOptions code,
                                                            const Cpu& cpu) {
   auto product = std::make_shared<CompiledProduct>(
-      compile_product(*request.kernel, request.layouts, fast_math, request.own_outputs, cpu));
+      compile_product(*request.kernel, request.layouts, code, request.own_outputs, cpu));
   auto compiled = std::make_shared<CompiledKernel>();
   const CompiledStage& last = product->stages.back();
   compiled->code = last.code;
@@ -95,13 +96,14 @@ std::shared_ptr<const CompiledKernel> compile_with_product(const KernelRequest& 
   return compiled;
 }
 
-std::shared_ptr<const CompiledKernel> compile_one(const KernelRequest& request, bool fast_math,
+std::shared_ptr<const CompiledKernel> compile_one(const KernelRequest& request, CodeOptions code,
                                                   const Cpu& cpu) {
   ProfileScope profile(ProfileCategory::compile, request.kernel->name);
   if (request.kernel->sort) return compile_with_sort(request, cpu);
-  if (request.kernel->product) return compile_with_product(request, fast_math, cpu);
+  if (request.kernel->product) return compile_with_product(request, code, cpu);
   ScheduledKernel scheduled = schedule_kernel(*request.kernel, request.layouts[0], cpu, request.own_outputs);
-  scheduled.loops.relaxed_math = fast_math;
+  scheduled.loops.relaxed_math = code.fast_math;
+  scheduled.loops.bounds_checked = code.bounds_checked;
   if (verification_enabled()) verify(scheduled.loops);
   auto compiled = std::make_shared<CompiledKernel>();
   compiled->code = compile(scheduled.loops, cpu);
@@ -122,14 +124,14 @@ bool CompiledKernel::is_from_disk() const {
 }
 
 std::vector<std::shared_ptr<const CompiledKernel>> compile_kernels(const std::vector<KernelRequest>& requests,
-                                                                   bool fast_math, const Cpu& cpu) {
+                                                                   CodeOptions code, const Cpu& cpu) {
   KernelCache& cache = KernelCache::instance();
   std::vector<std::shared_ptr<const CompiledKernel>> kernels(requests.size());
   std::vector<std::string> keys;
   std::unordered_map<std::string, size_t> first_with;
   std::vector<size_t> missing;
   for (size_t i = 0; i < requests.size(); ++i) {
-    keys.push_back(key_of(requests[i], fast_math, cpu));
+    keys.push_back(key_of(requests[i], code, cpu));
     if (!first_with.emplace(keys[i], i).second) continue;
     kernels[i] = cache.find(keys[i]);
     if (kernels[i] == nullptr) missing.push_back(i);
@@ -138,7 +140,7 @@ std::vector<std::shared_ptr<const CompiledKernel>> compile_kernels(const std::ve
   ThreadPool::instance().run(static_cast<int64_t>(missing.size()), 1, [&](int64_t begin, int64_t end, int) {
     for (auto m = static_cast<size_t>(begin); m < static_cast<size_t>(end); ++m) {
       try {
-        kernels[missing[m]] = compile_one(requests[missing[m]], fast_math, cpu);
+        kernels[missing[m]] = compile_one(requests[missing[m]], code, cpu);
       } catch (...) {
         errors[m] = std::current_exception();
       }

@@ -38,6 +38,6 @@ struct KernelRequest {
 /// Compiles kernels, several at a time; equal ones once, and none that is still in use somewhere in the
 /// process. A program that repeats the same work a thousand times has one kernel to compile.
 std::vector<std::shared_ptr<const CompiledKernel>> compile_kernels(const std::vector<KernelRequest>& requests,
-                                                                   bool fast_math, const Cpu& cpu);
+                                                                   CodeOptions code, const Cpu& cpu);
 
 }  // namespace tokamak

@@ -70,11 +70,11 @@ bool loads_before_it_stores(const std::vector<Stmt>& body, BufferId output, bool
 
 class Compilation {
  public:
-  Compilation(const FusedKernel& kernel, const std::vector<std::vector<Layout>>& layouts, bool fast_math,
+  Compilation(const FusedKernel& kernel, const std::vector<std::vector<Layout>>& layouts, CodeOptions code,
               bool own_outputs, const Cpu& cpu)
       : kernel_(kernel),
         layouts_(layouts),
-        fast_math_(fast_math),
+        code_(code),
         own_outputs_(own_outputs),
         cpu_(cpu),
         shape_(product_shape(kernel.body, *kernel.product)) {}
@@ -387,7 +387,8 @@ class Compilation {
 
   void finish_code(CompiledStage& stage, BlockKernel block) {
     LoopKernel& loops = block.scheduled.loops;
-    loops.relaxed_math = fast_math_;
+    loops.relaxed_math = code_.fast_math;
+    loops.bounds_checked = code_.bounds_checked;
     if (verification_enabled()) verify(loops);
     if (loops.nests.size() != 1) throw InternalError("products: " + loops.name + " has more than one nest");
     const int64_t rows = shape_.batch * shape_.rows;
@@ -439,7 +440,7 @@ class Compilation {
 
   const FusedKernel& kernel_;
   const std::vector<std::vector<Layout>>& layouts_;
-  const bool fast_math_;
+  const CodeOptions code_;
   const bool own_outputs_;
   const Cpu& cpu_;
   const ProductShape shape_;
@@ -465,8 +466,8 @@ bool is_packed(const CompiledStage& stage, const CompiledOperand& operand) {
 }
 
 CompiledProduct compile_product(const FusedKernel& kernel, const std::vector<std::vector<Layout>>& layouts,
-                                bool fast_math, bool own_outputs, const Cpu& cpu) {
-  return Compilation(kernel, layouts, fast_math, own_outputs, cpu).run();
+                                CodeOptions code, bool own_outputs, const Cpu& cpu) {
+  return Compilation(kernel, layouts, code, own_outputs, cpu).run();
 }
 
 }  // namespace tokamak

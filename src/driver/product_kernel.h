@@ -69,8 +69,14 @@ std::string_view reading_of(const CompiledStage& stage, const CompiledOperand& o
 /// Whether that copies the operand in every run.
 bool is_packed(const CompiledStage& stage, const CompiledOperand& operand);
 
+/// How code is made, besides what it does.
+struct CodeOptions {
+  bool fast_math = false;
+  bool bounds_checked = false;  ///< see LoopKernel
+};
+
 /// `layouts` are those of the inputs of each stage.
 CompiledProduct compile_product(const FusedKernel& kernel, const std::vector<std::vector<Layout>>& layouts,
-                                bool fast_math, bool own_outputs, const Cpu& cpu);
+                                CodeOptions code, bool own_outputs, const Cpu& cpu);
 
 }  // namespace tokamak

@@ -216,8 +216,9 @@ struct LoopKernel {
   /// Loops that lanes may share besides those of the domain: a scatter has some.
   std::vector<LoopVar> lane_loops;
   std::optional<SweptRange> range;
-  int64_t scratch_bytes = 0;  ///< per running task
-  bool relaxed_math = false;  ///< fast_math: a*b+c may be rounded once
+  int64_t scratch_bytes = 0;    ///< per running task
+  bool relaxed_math = false;    ///< fast_math: a*b+c may be rounded once
+  bool bounds_checked = false;  ///< code looks at every access before it makes it: see KernelFrame::extents
 
   Buffer& operator[](BufferId id) { return buffers[static_cast<size_t>(id)]; }
   const Buffer& operator[](BufferId id) const { return buffers[static_cast<size_t>(id)]; }
