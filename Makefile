@@ -18,7 +18,7 @@ WORK ?=
 ARGS ?=
 
 .PHONY: help setup system build demo bench bench-compile notebook guard test test-packages test-cpp test-lit test-python test-example test-site site \
-        explore fuzz fuzz-parser exhaustive install format lint lint-setup tidy clean distclean
+        explore fuzz fuzz-parser exhaustive asan tsan soak install format lint lint-setup tidy clean distclean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -79,7 +79,7 @@ test-python: build test-packages ## Run the Python tests
 explore: build test-packages ## Run the Python tests with new random examples, eight times as many
 	@HYPOTHESIS_PROFILE=explore scripts/run-tests.sh $(BUILD) $(VENV) python
 
-# Of `make fuzz`: how long (SECONDS=600; until stopped otherwise), and from which program on (FIRST=0).
+# Of `make fuzz` and `make soak`: how long (SECONDS=600; until stopped otherwise, or an hour), and from which program on (FIRST=0).
 SECONDS ?=
 FIRST ?=
 
@@ -101,6 +101,18 @@ exhaustive: build ## Try all values of f32, f16, bf16 and all pairs of int8, and
 	@$(BUILD)/tests/exhaustive/exhaustive functions --jobs $(JOBS) --results $(BUILD)/exhaustive.jsonl $(ARGS)
 	@$(BUILD)/tests/exhaustive/exhaustive pairs --results $(BUILD)/exhaustive.jsonl $(ARGS)
 	@$(VENV)/bin/python tests/exhaustive/page.py $(BUILD)/exhaustive.jsonl
+
+asan: setup ## Run the C++ tests and random programs under the address and undefined-behaviour sanitizers
+	@scripts/run-sanitizer.sh asan
+
+tsan: setup ## Run them under the thread sanitizer
+	@scripts/run-sanitizer.sh tsan
+
+soak: build ## Many threads, functions and faults at once, for an hour or SECONDS=600; then in C++ under the thread sanitizer
+	@$(VENV)/bin/python tests/soak/soak.py --seconds $(or $(SECONDS),3600)
+	@cmake --preset tsan >/dev/null
+	@cmake --build --preset tsan --parallel $(JOBS) --target soak_test
+	@TSAN_OPTIONS=suppressions=tests/tsan.supp TOKAMAK_SOAK_SECONDS=$(or $(SECONDS),3600) build-tsan/tests/unit/soak_test
 
 test-example: build ## Build and run the find_package example
 	@scripts/run-tests.sh $(BUILD) $(VENV) example

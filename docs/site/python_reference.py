@@ -23,7 +23,9 @@ GROUPS = {
     "Arrays": ["Array", "array", "asarray", "from_dlpack"],
     "Explaining": ["Explanation"],
     "Profiling": ["profile", "load_profile", "Profile", "ProfileEvent", "ProfileTotal", "compare"],
-    "Memory, threads, logs": ["memory_stats", "trim_memory", "num_threads", "set_num_threads", "set_logs"],
+    "Memory, threads, logs": [
+        *["memory_stats", "trim_memory", "num_threads", "set_num_threads", "set_logs", "set_checks"],
+    ],
     "Functions": [
         *["relu", "gelu", "silu", "sigmoid", "softmax", "log_softmax", "logsumexp"],
         *["layer_norm", "rms_norm", "batch_norm", "erf", "erfc", "rsqrt"],
@@ -34,7 +36,7 @@ GROUPS = {
     ],
     "Errors": [
         *["Error", "UserError", "UserValueError", "UserTypeError", "UserIndexError", "UserMemoryError"],
-        *["UserOverflowError", "UserZeroDivisionError", "Unsupported", "InternalError"],
+        *["UserOverflowError", "UserZeroDivisionError", "UserFloatingPointError", "Unsupported", "InternalError"],
     ],
 }
 # What results of public functions are made of.

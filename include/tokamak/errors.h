@@ -44,7 +44,7 @@ class Error : public std::runtime_error {
 class UserError : public Error {
  public:
   /// What the mistake is about; Python raises the exception of the same name.
-  enum class Kind : uint8_t { value, type, index, memory, zero_division, overflow };
+  enum class Kind : uint8_t { value, type, index, memory, zero_division, overflow, floating_point };
 
   UserError(const std::string& message, SourceLocation where = {}, Kind kind = Kind::value)
       : Error(message, std::move(where)), kind_(kind) {}

@@ -321,6 +321,7 @@ ResultType ResultType::of(const TensorType& in_memory, const AxisOrder& order) {
 }
 
 Entry* CallTable::find(const Leaf* leaves, size_t count, PyObject* const* statics, size_t static_count) {
+  const Checks checks = current_checks();
   for (size_t e = 0; e < entries_.size(); ++e) {
     Entry* entry = entries_[e];
     if (entry->specs.size() != count || entry->statics.size() != static_count) continue;
@@ -329,7 +330,7 @@ Entry* CallTable::find(const Leaf* leaves, size_t count, PyObject* const* static
     if (i < count) continue;
     size_t s = 0;
     while (s < static_count && entry->statics[s].ptr() == statics[s]) ++s;
-    if (s < static_count) continue;
+    if (s < static_count || entry->checks != checks) continue;
     if (!entry->written.empty() && writes_to_one_of_two(*entry, leaves, count)) continue;
     if (!entry->is_current()) {
       if (e >= entries_.size() || entries_[e] != entry) return nullptr;  // the table was changed meanwhile

@@ -44,6 +44,7 @@ struct ResultType {
 struct Entry {
   std::vector<LeafSpec> specs;
   std::vector<nb::object> statics;  ///< the static arguments of the hot path, compared by identity
+  Checks checks = current_checks();
   std::shared_ptr<const Program> program;
   std::shared_ptr<const Explanation> explanation;
   std::vector<ResultType> results;

@@ -27,6 +27,8 @@ const char* class_of(const UserError& error) {
       return "UserZeroDivisionError";
     case UserError::Kind::overflow:
       return "UserOverflowError";
+    case UserError::Kind::floating_point:
+      return "UserFloatingPointError";
   }
   return "Error";
 }

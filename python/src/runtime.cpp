@@ -11,6 +11,7 @@
 #include "runtime/profile_writer.h"
 #include "runtime/profiler.h"
 #include "runtime/roofline.h"
+#include "support/checks.h"
 #include "support/cpu.h"
 #include "support/log.h"
 #include "tokamak/memory.h"
@@ -161,6 +162,8 @@ void bind_runtime(nb::module_& module) {
     set_num_threads(count);
   });
   module.def("log_channels", &logging::channels);
+  module.def("checks", [] { return to_string(current_checks()); });
+  module.def("set_checks", [](const std::string& names) { set_checks(names); });
   module.def(
       "finish_disk_cache",
       [] {

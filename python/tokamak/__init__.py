@@ -76,7 +76,7 @@ from ._products import (  # noqa: E402
     window,
 )
 from ._profile import Profile, ProfileEvent, ProfileTotal, compare, load_profile, profile  # noqa: E402
-from ._runtime import memory_stats, num_threads, set_num_threads, trim_memory  # noqa: E402
+from ._runtime import memory_stats, num_threads, set_checks, set_num_threads, trim_memory  # noqa: E402
 from ._standard import *  # noqa: E402, F403
 
 _logging.start()
@@ -109,6 +109,7 @@ __all__ = [
     "ProfileTotal",
     "Unsupported",
     "UserError",
+    "UserFloatingPointError",
     "UserIndexError",
     "UserMemoryError",
     "UserOverflowError",
@@ -146,6 +147,7 @@ __all__ = [
     "relu",
     "rms_norm",
     "rsqrt",
+    "set_checks",
     "set_logs",
     "set_num_threads",
     "sigmoid",

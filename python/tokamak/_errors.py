@@ -18,6 +18,7 @@ __all__ = [
     "InternalError",
     "Unsupported",
     "UserError",
+    "UserFloatingPointError",
     "UserIndexError",
     "UserMemoryError",
     "UserOverflowError",
@@ -46,6 +47,10 @@ class UserValueError(UserError, ValueError):
 
 class UserOverflowError(UserValueError, OverflowError):
     """A Python number that does not fit the dtype it meets, or 64 bits."""
+
+
+class UserFloatingPointError(UserError, FloatingPointError):
+    """A NaN of numbers that are none, where `set_checks("nan")` asks for it."""
 
 
 class UserTypeError(UserError, TypeError):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _logging
+from . import _logging, _native
 from ._captured import Captured
 from ._errors import user_line
 from ._native import ArrayBase
@@ -29,6 +29,7 @@ class Record(NamedTuple):
     statics: dict[str, str]
     numbers: dict[str, str]  # arguments whose values are part of the program
     captured: Captured | None
+    checks: str  # what `set_checks` asked for
 
 
 def record(
@@ -45,6 +46,7 @@ def record(
         {name: _short(value) for name, value in statics},
         {name: _short(value) for name, value in numbers},
         captured,
+        _native.checks(),
     )
 
 
@@ -109,6 +111,8 @@ class History:
             return "first call", []
         for other in reversed(self._records):
             if other.key == made.key:
+                if other.checks != made.checks:
+                    return f"checks: {other.checks or 'none'} -> {made.checks or 'none'}", []
                 changed = None if other.captured is None else other.captured.changed()
                 if changed is None:
                     return "its program had been dropped", []

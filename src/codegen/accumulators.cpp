@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "codegen/access_check.h"
 #include "codegen/index_emit.h"
 #include "ops/record.h"
 
@@ -332,8 +333,16 @@ Value* Accumulators::partial_slot(const Accumulator& accumulator, BufferId buffe
   return f_.b.CreateGEP(f_.b.getInt8Ty(), emit_base(f_, buffer), where);
 }
 
+void Accumulators::check_slot(const Accumulator& accumulator, BufferId buffer, const Index& slot,
+                              bool writes) {
+  const int64_t bytes = accumulator_lane_bytes(accumulator) * accumulator.lanes;
+  check_bytes(f_, {buffer, writes, {&slot, 1}}, partial_slot(accumulator, buffer, slot, 0),
+              f_.b.getInt64(static_cast<uint64_t>(bytes)));
+}
+
 void Accumulators::spill(const Spill& spill) {
   const Accumulator& accumulator = of(spill.accumulator);
+  check_slot(accumulator, spill.buffer, spill.slot, true);
   State state = current(spill.accumulator);
   Value* raw = state.value;
   if (lane_of(accumulator.dtype) == Lane::i1) raw = f_.lanes.to_memory(DType::boolean, raw);
@@ -346,6 +355,7 @@ void Accumulators::spill(const Spill& spill) {
 
 void Accumulators::unspill(const Unspill& unspill) {
   const Accumulator& accumulator = of(unspill.accumulator);
+  check_slot(accumulator, unspill.buffer, unspill.slot, false);
   const bool is_bool = lane_of(accumulator.dtype) == Lane::i1;
   llvm::Type* type = is_bool ? with_lanes(f_.b.getInt8Ty(), lanes_in(accumulator)) : value_type(accumulator);
   State state;

@@ -56,6 +56,7 @@ class Accumulators {
   llvm::Value* rounded(const Accumulator& accumulator, llvm::Value* value);
   llvm::Value* partial_slot(const Accumulator& accumulator, BufferId buffer, const Index& slot,
                             int64_t offset);
+  void check_slot(const Accumulator& accumulator, BufferId buffer, const Index& slot, bool writes);
 
   FunctionState& f_;
   std::vector<Slots> slots_;

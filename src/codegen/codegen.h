@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -10,16 +11,27 @@
 
 namespace tokamak {
 
+/// The memory that a buffer has.
+struct BufferExtent {
+  const std::byte* begin;
+  const std::byte* end;
+};
+
+class AccessReport;
+
 /// What generated code receives.
 struct KernelFrame {
   /// By BufferId; entries of scratch buffers are unused. Outputs with non-temporal stores are 64-byte
   /// aligned.
   void* const* buffers;
   const int64_t* strides;  ///< bytes; by Buffer::first_stride_slot + axis
-  int32_t* failed_check;   ///< set to 1 + check when a CheckRange fails; 0 before
+  int32_t* failed_check;   ///< set to 1 + check when a CheckRange fails, or kFailedAccess; 0 before
   int64_t first = 0;       ///< see LoopKernel::range
   int64_t end = 0;
   const int64_t* numbers = nullptr;  ///< by position in LoopKernel::numbers
+  // With LoopKernel::bounds_checked:
+  const BufferExtent* extents = nullptr;  ///< by BufferId; entries of scratch buffers are unused
+  AccessReport* report = nullptr;
 };
 
 /// Runs tasks [begin, end) of one nest. `scratch` has LoopKernel::scratch_bytes, 64-byte aligned, and is the

@@ -1,5 +1,6 @@
 #include "codegen/external.h"
 
+#include "codegen/access_report.h"
 #include "codegen/lanewise.h"
 #include "ops/math/libm.h"
 #include "support/transpose_tile.h"
@@ -12,6 +13,7 @@ std::string transpose_symbol(int64_t element_bytes) {
 
 void* external_address(const std::string& name, const Cpu& cpu) {
   if (const LibmFunction* function = math::libm::function_named(name)) return function->address;
+  if (name == kReportAccess) return reinterpret_cast<void*>(&report_access);
   for (const int64_t element_bytes : {1, 2, 4, 8}) {
     if (name == transpose_symbol(element_bytes))
       return reinterpret_cast<void*>(transpose_tile(element_bytes, cpu));

@@ -1,5 +1,7 @@
 #include "codegen/function_state.h"
 
+#include <algorithm>
+
 namespace tokamak::codegen {
 
 void FunctionState::define(ValueId id, llvm::Value* value) {
@@ -29,6 +31,15 @@ llvm::Value* FunctionState::zeros() {
 llvm::Value* FunctionState::sink() {
   if (sink_ == nullptr) sink_ = stack_slot(llvm::ArrayType::get(b.getInt64Ty(), 8), "sink");
   return sink_;
+}
+
+llvm::AllocaInst* FunctionState::reported_index() {
+  if (reported_index_ == nullptr) {
+    size_t rank = 1;
+    for (const Buffer& buffer : kernel.buffers) rank = std::max(rank, buffer.type.shape.size());
+    reported_index_ = stack_slot(llvm::ArrayType::get(b.getInt64Ty(), rank), "index");
+  }
+  return reported_index_;
 }
 
 }  // namespace tokamak::codegen

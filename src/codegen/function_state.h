@@ -78,10 +78,13 @@ struct FunctionState {
   /// 64 zero bytes to read from, and 64 bytes to write to, in place of memory that must not be touched.
   llvm::Value* zeros();
   llvm::Value* sink();
+  /// Room for the index of an access that is reported.
+  llvm::AllocaInst* reported_index();
 
  private:
   llvm::AllocaInst* zeros_ = nullptr;
   llvm::AllocaInst* sink_ = nullptr;
+  llvm::AllocaInst* reported_index_ = nullptr;
 };
 
 }  // namespace tokamak::codegen

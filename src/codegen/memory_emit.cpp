@@ -2,6 +2,7 @@
 
 #include <llvm/IR/MDBuilder.h>
 
+#include "codegen/access_check.h"
 #include "codegen/index_emit.h"
 #include "loops/walk.h"
 
@@ -242,6 +243,7 @@ Value* emit_load(FunctionState& f, const Load& load) {
   llvm::Type* element = f.lanes.memory_type(dtype);
   Value* condition = emit_guard(f, load.guard);
   const Address address = emit_address(f, load.buffer, load.index);
+  check_lanes(f, {load.buffer, false, load.index}, address, condition);
   if (address.pattern == Pattern::uniform)
     return f.lanes.from_memory(dtype, load_uniform(f, address, element, condition));
 
@@ -262,6 +264,7 @@ void emit_store(FunctionState& f, const Store& store) {
   const DType dtype = f.kernel[store.buffer].type.dtype;
   Value* value = f.lanes.to_memory(dtype, f.value(store.value));
   const Address address = emit_address(f, store.buffer, store.index);
+  check_lanes(f, {store.buffer, true, store.index}, address, nullptr);
   if (address.pattern == Pattern::uniform) {
     if (is_vector(value)) {  // all lanes write one element: the last one stays
       Value* last = f.lanes.active_count == nullptr ? f.b.getInt64(f.width - 1)
@@ -280,6 +283,16 @@ void emit_store(FunctionState& f, const Store& store) {
   store_lane_by_lane(f, address, value);
 }
 
+/// From the first byte of a matrix to behind its last; 0 where it has no rows or no columns.
+static Value* bytes_spanned(FunctionState& f, Value* rows, Value* row_bytes, Value* columns,
+                            Value* element_bytes) {
+  Value* zero = f.b.getInt64(0);
+  Value* last_row = f.b.CreateMul(f.b.CreateSub(rows, f.b.getInt64(1)), row_bytes);
+  Value* bytes = f.b.CreateAdd(last_row, f.b.CreateMul(columns, element_bytes));
+  Value* is_empty = f.b.CreateOr(f.b.CreateICmpSLE(rows, zero), f.b.CreateICmpSLE(columns, zero));
+  return f.b.CreateSelect(is_empty, zero, bytes);
+}
+
 void emit_transpose(FunctionState& f, const TransposeTile& tile) {
   const Buffer& scratch = f.kernel[tile.tile];
   const auto size = static_cast<int64_t>(size_of(scratch.type.dtype));
@@ -290,6 +303,13 @@ void emit_transpose(FunctionState& f, const TransposeTile& tile) {
   Value* tile_stride = number(scratch.type.shape[1] * size);
   Value* rows = emit_count(f, tile.rows);
   Value* columns = emit_count(f, tile.columns);
+  if (f.kernel.bounds_checked) {
+    const Index beginning[] = {Index(0), Index(0)};
+    check_bytes(f, {tile.matrix, tile.to_matrix, tile.index}, matrix,
+                bytes_spanned(f, rows, matrix_stride, columns, number(size)));
+    check_bytes(f, {tile.tile, !tile.to_matrix, beginning}, in_tile,
+                bytes_spanned(f, columns, tile_stride, rows, number(size)));
+  }
   llvm::Function* transpose = f.code.transpose_tile(size);
   if (tile.to_matrix) {
     f.b.CreateCall(transpose, {matrix, matrix_stride, in_tile, tile_stride, columns, rows});

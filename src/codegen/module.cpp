@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "codegen/access_report.h"
 #include "codegen/external.h"
 #include "codegen/lanewise.h"
 #include "codegen/target.h"
@@ -173,6 +174,20 @@ llvm::Function* CodeModule::transpose_tile(int64_t element_bytes) {
       llvm::FunctionType::get(b.getVoidTy(), {pointer, number, pointer, number, number, number}, false);
   auto* declared = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, *module);
   declared->setDoesNotThrow();
+  return declared;
+}
+
+llvm::Function* CodeModule::report_access() {
+  if (llvm::Function* known = module->getFunction(kReportAccess)) return known;
+  externals.insert(kReportAccess);
+  Builder b = builder();
+  llvm::Type* pointer = b.getPtrTy();
+  llvm::Type* number = b.getInt64Ty();
+  llvm::Type* parameters[] = {pointer, b.getInt32Ty(), b.getInt32Ty(), number, number, pointer, number};
+  auto* type = llvm::FunctionType::get(b.getVoidTy(), parameters, false);
+  auto* declared = llvm::Function::Create(type, llvm::Function::ExternalLinkage, kReportAccess, *module);
+  declared->setDoesNotThrow();
+  declared->addFnAttr(llvm::Attribute::Cold);
   return declared;
 }
 

@@ -55,6 +55,8 @@ struct CodeModule {
   void define_lanewise(Lane lane, int arity);
   /// See support/transpose_tile.h.
   llvm::Function* transpose_tile(int64_t element_bytes);
+  /// See access_report.h.
+  llvm::Function* report_access();
   /// The C function itself.
   llvm::Function* external(const LibmFunction& function);
 

@@ -19,10 +19,11 @@ class LoopFingerprint {
 
   void add(const LoopKernel& kernel) {
     const auto& [name, buffers, values, accumulators, variables, extents, checks, nests, lane_loops, range,
-                 numbers, scratch_bytes, relaxed_math] = kernel;
+                 numbers, scratch_bytes, relaxed_math, bounds_checked] = kernel;
     add(name), add(buffers), add(values), add(accumulators), add(variables), add(extents);
     add(checks.size());  // what they say when they fail is not in the code
     add(nests), add(lane_loops), add(range), add(numbers), add(scratch_bytes), add(relaxed_math);
+    add(bounds_checked);
   }
 
  private:

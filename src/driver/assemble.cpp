@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "driver/checks/buffer_sites.h"
 #include "driver/in_place.h"
 #include "fusion/fuse.h"
 #include "fusion/hidden.h"
@@ -38,6 +39,7 @@ class Assembly {
       add_step(number, result.plan);
       const bool is_added = static_cast<int>(program_->steps.size()) > before;
       result.step_of.push_back(is_added ? before : -1);
+      if (options_.checks.compare_values()) result.memory.push_back(memory_of(kernels_[number], result.plan));
     }
     if (!before_.empty()) check_first(result.step_of);
     for (const Program::Step& step : program_->steps) program_->total_cost += step.cost;
@@ -77,6 +79,7 @@ class Assembly {
       for (Value input : values_read(kernels_[step]))
         last_reader_[static_cast<uint32_t>(input)] = static_cast<int>(step);
     }
+    if (options_.checks.compare_values()) return;  // what kernels read is to be there afterwards
     for (int position : options_.donated) {
       const auto input = static_cast<size_t>(position);
       if (input >= program_->inputs.size() || !layouts_[input].dense || program_->inputs[input].bytes() == 0)
@@ -88,8 +91,9 @@ class Assembly {
   }
 
   void find_values_in_place() {
+    program_->output_in_place.resize(program_->outputs.size());
+    if (options_.checks.compare_values()) return;
     const auto chains = outputs_in_place(graph_, layouts_, options_, kernels_, compiled_);
-    program_->output_in_place.resize(chains.size());
     for (size_t output = 0; output < chains.size(); ++output) {
       program_->output_in_place[output] = !chains[output].empty();
       for (size_t i = 0; i < chains[output].size(); ++i)
@@ -173,6 +177,7 @@ class Assembly {
       }
       return add_request(value, std::move(request));
     }
+    if (options_.checks.compare_values()) return add_request(value, std::move(request));
     for (const ReadInput& input : inputs_read_once(graph_, kernel, *compiled_[step])) {
       if (input.is_part || input.offset != 0) continue;
       if (!may_overwrite(loops, output_buffer(kernel, loops, i), input.buffer)) continue;
@@ -278,6 +283,8 @@ class Assembly {
       to->buffers.push_back(is_operand ? Place{Place::Kind::block, 0} : written_place(output, plan));
     }
     to->buffers.resize(to->kernel->buffers.size(), {Place::Kind::arena, 0});
+    if (to->kernel->bounds_checked)
+      to->sites = buffer_sites(graph_, names_, *maker->kernel, *to->kernel, maker->kernel->inputs, 0);
     return to;
   }
 
@@ -315,6 +322,12 @@ class Assembly {
       to.buffers.push_back(is_fed ? Place{Place::Kind::block, 0} : written_place(output, plan));
     }
     to.buffers.resize(from.row_code.loops->buffers.size(), {Place::Kind::arena, 0});
+    if (from.row_code.loops->bounds_checked) {
+      std::vector<Value> inputs;
+      for (size_t input : from.inputs) inputs.push_back(kernel.inputs[input]);
+      to.sites =
+          buffer_sites(graph_, names_, kernel, *from.row_code.loops, inputs, from.method != nullptr ? 1 : 0);
+    }
     if (!is_last) {
       to.result_dtype = from.result.dtype;
       to.over_sums = from.over_sums;
@@ -427,6 +440,15 @@ class Assembly {
     return written_place(value, plan);
   }
 
+  KernelMemory memory_of(const FusedKernel& kernel, const Plan& plan) {
+    KernelMemory memory;
+    for (Value value : values_read(kernel)) {
+      if (graph_.constant_value(value) == nullptr) memory.reads.push_back({value, read_place(value, plan)});
+    }
+    for (Value value : values_written(kernel)) memory.writes.push_back({value, written_place(value, plan)});
+    return memory;
+  }
+
   void add_step(size_t number, const Plan& plan) {
     const FusedKernel& kernel = kernels_[number];
     const bool writes_nothing = std::all_of(kernel.outputs.begin(), kernel.outputs.end(), [&](Value value) {
@@ -456,6 +478,8 @@ class Assembly {
                                  ? Program::Place{Program::Place::Kind::arena, 0}
                                  : place_of(plan.placements[partial->second]));
     }
+    if (step.kernel->bounds_checked)
+      step.sites = buffer_sites(graph_, names_, kernel, *step.kernel, kernel.inputs, 0);
     step.flops = count_flops(kernel.body);
     if (const size_t checking = nests_that_check(graph_, kernel, *compiled_[number]); checking != 0)
       checking_.emplace_back(program_->steps.size(), checking);

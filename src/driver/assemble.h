@@ -11,6 +11,16 @@
 
 namespace tokamak {
 
+/// The values that a kernel reads and writes, and where they are while it runs. Constants are not among them.
+struct KernelMemory {
+  struct Placed {
+    Value value;
+    Place place;
+  };
+  std::vector<Placed> reads;
+  std::vector<Placed> writes;
+};
+
 /// A program and the memory plan it runs on.
 struct Assembled {
   std::shared_ptr<Program> program;
@@ -19,6 +29,7 @@ struct Assembled {
   std::vector<int> step_of;           ///< by kernel; -1 where there is nothing to do
   /// What a buffer for every operation, result, packed operand and partial sum would take.
   int64_t naive_bytes = 0;
+  std::vector<KernelMemory> memory;  ///< by kernel, where checks compare values
 };
 
 /// Plans the memory of compiled kernels and strings them together. `names` are those of the values in the

@@ -6,6 +6,7 @@
 
 #include "driver/assemble.h"
 #include "driver/bug_report.h"
+#include "driver/checks/observer.h"
 #include "driver/dump.h"
 #include "driver/in_place.h"
 #include "driver/kernel_cache.h"
@@ -106,13 +107,16 @@ Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const
   }
   const auto kernels = [&] {
     const PagePreparation while_compiling(new_results(optimized, options));
-    return compile_kernels(requests, options.fast_math, cpu);
+    return compile_kernels(
+        requests, {.fast_math = options.fast_math, .bounds_checked = options.checks.has(Check::bounds)}, cpu);
   }();
   clock.finish("code");
 
   // 4. The memory plan, and the steps of the program on it.
   const Assembled assembled =
       assemble(optimized, names.of(optimized), layouts, options, fusion.kernels, kernels);
+  if (options.checks.any())
+    assembled.program->observer = make_observer({graph, optimized, options, fusion.kernels, assembled});
   clock.finish("plan");
 
   Compiled compiled{assembled.program, explain({graph, optimized, names, journal.passes(), layouts, options,

@@ -7,6 +7,7 @@
 
 #include "ir/graph.h"
 #include "runtime/program.h"
+#include "support/checks.h"
 #include "tokamak/explanation.h"
 
 namespace tokamak {
@@ -29,6 +30,7 @@ struct CompileOptions {
   std::vector<int> donated;  ///< positions of parameters whose memory may be overwritten
   std::vector<WrittenInput> written;
   std::vector<std::string> disabled_passes;
+  Checks checks = current_checks();
 
   friend bool operator==(const CompileOptions&, const CompileOptions&) = default;
 };

@@ -55,8 +55,9 @@ class KernelCache {
   size_t next_sweep_ = 64;
 };
 
-std::string key_of(const KernelRequest& request, bool fast_math, const Cpu& cpu) {
-  std::string key = cpu.name + (fast_math ? " fast " : " ") + (request.own_outputs ? "" : "over ");
+std::string key_of(const KernelRequest& request, CodeOptions code, const Cpu& cpu) {
+  std::string key = cpu.name + (code.fast_math ? " fast " : " ") + (code.bounds_checked ? "checked " : "") +
+                    (request.own_outputs ? "" : "over ");
   auto add = [&](const FusedKernel& kernel, const std::vector<Layout>& layouts) {
     for (const Layout& layout : layouts) {
       if (!layout.dense) key += "s";
@@ -89,10 +90,10 @@ std::shared_ptr<CompiledKernel> compile_with_sort(const KernelRequest& request, 
   return compiled;
 }
 
-std::shared_ptr<CompiledKernel> compile_with_product(const KernelRequest& request, bool fast_math,
+std::shared_ptr<CompiledKernel> compile_with_product(const KernelRequest& request, CodeOptions code,
                                                      const Cpu& cpu) {
   auto product = std::make_shared<CompiledProduct>(
-      compile_product(*request.kernel, request.layouts, fast_math, request.own_outputs, cpu));
+      compile_product(*request.kernel, request.layouts, code, request.own_outputs, cpu));
   auto compiled = std::make_shared<CompiledKernel>();
   const RowCode& last = product->stages.back().row_code;
   compiled->code = last.code;
@@ -124,7 +125,7 @@ void for_each_at_once(size_t count, Work work) {
 /// Compiles kernels that nobody has compiled yet.
 class Compilation {
  public:
-  Compilation(bool fast_math, const Cpu& cpu) : fast_math_(fast_math), cpu_(cpu) {}
+  Compilation(CodeOptions code, const Cpu& cpu) : code_(code), cpu_(cpu) {}
 
   std::vector<std::shared_ptr<const CompiledKernel>> run(const std::vector<const KernelRequest*>& requests) {
     made_.resize(requests.size());
@@ -141,9 +142,10 @@ class Compilation {
   std::shared_ptr<CompiledKernel> scheduled(const KernelRequest& request) const {
     ProfileScope profile(ProfileCategory::compile, request.kernel->name);
     if (request.kernel->sort) return compile_with_sort(request, cpu_);
-    if (request.kernel->product) return compile_with_product(request, fast_math_, cpu_);
+    if (request.kernel->product) return compile_with_product(request, code_, cpu_);
     ScheduledKernel made = schedule_kernel(*request.kernel, request.layouts[0], cpu_, request.own_outputs);
-    made.loops.relaxed_math = fast_math_;
+    made.loops.relaxed_math = code_.fast_math;
+    made.loops.bounds_checked = code_.bounds_checked;
     if (verification_enabled()) verify(made.loops);
     auto compiled = std::make_shared<CompiledKernel>();
     compiled->loops = std::make_shared<const LoopKernel>(std::move(made.loops));
@@ -214,7 +216,7 @@ class Compilation {
     return "share code with kernels like it: " + text + "\n";
   }
 
-  bool fast_math_;
+  CodeOptions code_;
   const Cpu& cpu_;
   std::vector<std::shared_ptr<CompiledKernel>> made_;
 };
@@ -229,21 +231,21 @@ bool CompiledKernel::is_from_disk() const {
 }
 
 std::vector<std::shared_ptr<const CompiledKernel>> compile_kernels(const std::vector<KernelRequest>& requests,
-                                                                   bool fast_math, const Cpu& cpu) {
+                                                                   CodeOptions code, const Cpu& cpu) {
   KernelCache& cache = KernelCache::instance();
   std::vector<std::shared_ptr<const CompiledKernel>> kernels(requests.size());
   std::vector<std::string> keys;
   std::unordered_map<std::string, size_t> first_with;
   std::vector<size_t> missing;
   for (size_t i = 0; i < requests.size(); ++i) {
-    keys.push_back(key_of(requests[i], fast_math, cpu));
+    keys.push_back(key_of(requests[i], code, cpu));
     if (!first_with.emplace(keys[i], i).second) continue;
     kernels[i] = cache.find(keys[i]);
     if (kernels[i] == nullptr) missing.push_back(i);
   }
   std::vector<const KernelRequest*> to_compile;
   for (size_t i : missing) to_compile.push_back(&requests[i]);
-  const auto made = Compilation(fast_math, cpu).run(to_compile);
+  const auto made = Compilation(code, cpu).run(to_compile);
   // Code that others share is less than the best for one kernel alone: it is not there for other programs.
   for (size_t m = 0; m < missing.size(); ++m)
     kernels[missing[m]] = made[m]->general != nullptr ? made[m] : cache.put(keys[missing[m]], made[m]);

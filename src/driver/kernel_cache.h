@@ -47,6 +47,6 @@ struct KernelRequest {
 /// process. A program that repeats the same work a thousand times has one kernel to compile, or few where
 /// what is worked on shrinks from one time to the next: many that differ only in numbers share code.
 std::vector<std::shared_ptr<const CompiledKernel>> compile_kernels(const std::vector<KernelRequest>& requests,
-                                                                   bool fast_math, const Cpu& cpu);
+                                                                   CodeOptions code, const Cpu& cpu);
 
 }  // namespace tokamak

@@ -70,11 +70,11 @@ bool loads_before_it_stores(const std::vector<Stmt>& body, BufferId output, bool
 
 class Compilation {
  public:
-  Compilation(const FusedKernel& kernel, const std::vector<std::vector<Layout>>& layouts, bool fast_math,
+  Compilation(const FusedKernel& kernel, const std::vector<std::vector<Layout>>& layouts, CodeOptions code,
               bool own_outputs, const Cpu& cpu)
       : kernel_(kernel),
         layouts_(layouts),
-        fast_math_(fast_math),
+        code_(code),
         own_outputs_(own_outputs),
         cpu_(cpu),
         shape_(product_shape(kernel.body, *kernel.product)) {}
@@ -170,7 +170,7 @@ class Compilation {
     BlockKernel block =
         schedule_block_kernel(*maker.kernel, layouts_of(*maker.kernel), cpu_, INT64_MAX, true);
     result_.decisions += block.scheduled.decisions;
-    made->code = compile_rows(std::move(block), operand.copies * made->rows, columns, fast_math_, cpu_);
+    made->code = compile_rows(std::move(block), operand.copies * made->rows, columns, code_, cpu_);
     made->rows_are_lines = maker.rows_are_lines;
     made->row_bytes = columns * static_cast<int64_t>(size_of(operand.dtype));
     const int64_t panel = is_lhs ? stage.method->a_panel() : stage.method->b_panel();
@@ -421,8 +421,7 @@ class Compilation {
 
   void finish_code(CompiledStage& stage, BlockKernel block) {
     result_.decisions += block.scheduled.decisions;
-    stage.row_code =
-        compile_rows(std::move(block), shape_.batch * shape_.rows, stage.columns, fast_math_, cpu_);
+    stage.row_code = compile_rows(std::move(block), shape_.batch * shape_.rows, stage.columns, code_, cpu_);
   }
 
   void describe(const CompiledStage& stage) {
@@ -466,7 +465,7 @@ class Compilation {
 
   const FusedKernel& kernel_;
   const std::vector<std::vector<Layout>>& layouts_;
-  const bool fast_math_;
+  const CodeOptions code_;
   const bool own_outputs_;
   const Cpu& cpu_;
   const ProductShape shape_;
@@ -504,8 +503,8 @@ std::vector<RowCode> codes_of(const CompiledProduct& product) {
 }
 
 CompiledProduct compile_product(const FusedKernel& kernel, const std::vector<std::vector<Layout>>& layouts,
-                                bool fast_math, bool own_outputs, const Cpu& cpu) {
-  return Compilation(kernel, layouts, fast_math, own_outputs, cpu).run();
+                                CodeOptions code, bool own_outputs, const Cpu& cpu) {
+  return Compilation(kernel, layouts, code, own_outputs, cpu).run();
 }
 
 }  // namespace tokamak

@@ -82,6 +82,6 @@ std::vector<RowCode> codes_of(const CompiledProduct& product);
 
 /// `layouts` are those of the inputs of each part.
 CompiledProduct compile_product(const FusedKernel& kernel, const std::vector<std::vector<Layout>>& layouts,
-                                bool fast_math, bool own_outputs, const Cpu& cpu);
+                                CodeOptions code, bool own_outputs, const Cpu& cpu);
 
 }  // namespace tokamak

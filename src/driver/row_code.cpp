@@ -6,9 +6,10 @@
 
 namespace tokamak {
 
-RowCode compile_rows(BlockKernel block, int64_t rows, int64_t columns, bool fast_math, const Cpu& cpu) {
+RowCode compile_rows(BlockKernel block, int64_t rows, int64_t columns, CodeOptions code, const Cpu& cpu) {
   LoopKernel& loops = block.scheduled.loops;
-  loops.relaxed_math = fast_math;
+  loops.relaxed_math = code.fast_math;
+  loops.bounds_checked = code.bounds_checked;
   if (verification_enabled()) verify(loops);
   if (loops.nests.size() != 1) throw InternalError("products: " + loops.name + " has more than one nest");
   RowCode made;

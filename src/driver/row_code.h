@@ -11,6 +11,12 @@
 
 namespace tokamak {
 
+/// How code is made, besides what it does.
+struct CodeOptions {
+  bool fast_math = false;
+  bool bounds_checked = false;  ///< see LoopKernel
+};
+
 struct RowCode {
   std::shared_ptr<const NativeKernel> code;
   std::shared_ptr<const LoopKernel> loops;
@@ -19,6 +25,6 @@ struct RowCode {
 };
 
 /// Compiles a kernel whose tasks are those of so many rows and columns.
-RowCode compile_rows(BlockKernel block, int64_t rows, int64_t columns, bool fast_math, const Cpu& cpu);
+RowCode compile_rows(BlockKernel block, int64_t rows, int64_t columns, CodeOptions code, const Cpu& cpu);
 
 }  // namespace tokamak

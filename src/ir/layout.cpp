@@ -1,5 +1,7 @@
 #include "ir/layout.h"
 
+#include <cstring>
+
 namespace tokamak {
 
 std::vector<int64_t> dense_strides(const TensorType& type) {
@@ -30,6 +32,47 @@ Layout Layout::of(const TensorType& type, const int64_t* strides) {
                                                            : Axis::other);
   }
   return layout;
+}
+
+ByteRange byte_range(const TensorType& type, const int64_t* strides) {
+  ByteRange range;
+  if (type.elements() == 0) return range;
+  for (size_t axis = 0; axis < type.shape.size(); ++axis) {
+    const int64_t reach = strides[axis] * (type.shape[axis] - 1);
+    (reach < 0 ? range.begin : range.end) += reach;
+  }
+  range.end += static_cast<int64_t>(size_of(type.dtype));
+  return range;
+}
+
+void copy_to_dense(const TensorType& type, const std::byte* from, const int64_t* strides, void* to) {
+  if (type.elements() == 0) return;
+  const size_t size = size_of(type.dtype);
+  auto* out = static_cast<std::byte*>(to);
+  if (type.shape.empty()) {
+    std::memcpy(out, from, size);
+    return;
+  }
+  const size_t last = type.shape.size() - 1;
+  const int64_t extent = type.shape[last];
+  const int64_t stride = strides[last];
+  std::vector<int64_t> index(last, 0);
+  while (true) {
+    if (stride == static_cast<int64_t>(size)) {
+      std::memcpy(out, from, size * static_cast<size_t>(extent));
+      out += size * static_cast<size_t>(extent);
+    } else {
+      for (int64_t i = 0; i < extent; ++i, out += size) std::memcpy(out, from + i * stride, size);
+    }
+    size_t axis = last;
+    while (axis-- > 0) {
+      from += strides[axis];
+      if (++index[axis] < type.shape[axis]) break;
+      from -= strides[axis] * type.shape[axis];
+      index[axis] = 0;
+    }
+    if (axis == SIZE_MAX) return;
+  }
 }
 
 std::string strides_text(const Layout& layout) {

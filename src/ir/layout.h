@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -23,6 +24,16 @@ struct Layout {
 
 /// Byte strides of a dense row-major array.
 std::vector<int64_t> dense_strides(const TensorType& type);
+
+/// The bytes that an array of at least one element touches, counted from its first.
+struct ByteRange {
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+ByteRange byte_range(const TensorType& type, const int64_t* strides);
+
+/// Copies an array, of any strides in bytes, to dense memory.
+void copy_to_dense(const TensorType& type, const std::byte* from, const int64_t* strides, void* to);
 
 /// What is known of the strides, in elements: "(any, 1)".
 std::string strides_text(const Layout& layout);

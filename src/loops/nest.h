@@ -219,8 +219,9 @@ struct LoopKernel {
   std::optional<SweptRange> range;
   /// No loop's variables: numbers that are known at run time only, KernelFrame::numbers.
   std::vector<LoopVar> numbers;
-  int64_t scratch_bytes = 0;  ///< per running task
-  bool relaxed_math = false;  ///< fast_math: a*b+c may be rounded once
+  int64_t scratch_bytes = 0;    ///< per running task
+  bool relaxed_math = false;    ///< fast_math: a*b+c may be rounded once
+  bool bounds_checked = false;  ///< code looks at every access before it makes it: see KernelFrame::extents
 
   Buffer& operator[](BufferId id) { return buffers[static_cast<size_t>(id)]; }
   const Buffer& operator[](BufferId id) const { return buffers[static_cast<size_t>(id)]; }

@@ -35,10 +35,23 @@ struct ScratchLayout {
   }
 };
 
+bool is_checked(const BlockStep& step) {
+  auto makes_checked = [](const BlockOperand& operand) {
+    return operand.maker != nullptr && !operand.maker->sites.empty();
+  };
+  return std::ranges::any_of(step.stages, [&](const BlockStage& stage) {
+    return !stage.sites.empty() || makes_checked(stage.lhs) || makes_checked(stage.rhs);
+  });
+}
+
 class BlockRun {
  public:
   BlockRun(const BlockStep& step, const BlockMemory& memory, int32_t* failed_check)
-      : step_(step), memory_(memory), failed_check_(failed_check), slice_rows_(step.block_rows) {
+      : step_(step),
+        memory_(memory),
+        failed_check_(failed_check),
+        slice_rows_(step.block_rows),
+        checked_(is_checked(step) ? step.stages.size() : 0) {
     for (int64_t extent : step.batch) batch_ *= extent;
     if (step.stages.size() == 1) slice_rows_ = std::min(slice_rows_, step.stages[0].method->rows_at_once());
     if (step.mirrored_rows != 0) slice_rows_ = step.mirrored_rows;
@@ -46,6 +59,24 @@ class BlockRun {
   }
 
   void run() {
+    run_parts();
+    if (*failed_check_ != kFailedAccess) return;
+    for (size_t i = 0; i < checked_.size(); ++i) {
+      const BlockStage& stage = step_.stages[i];
+      for (const RunningOperand* operand : {&stages_[i].lhs, &stages_[i].rhs}) {
+        if (operand->maker) operand->maker->throw_reported();
+      }
+      if (!stage.sites.empty()) checked_[i].throw_reported(*stage.kernel, stage.sites);
+    }
+  }
+
+  int64_t scratch_bytes() const {
+    const int64_t of_blocks = scratch_.bytes * (is_shared() ? ThreadPool::instance().num_threads() : 1);
+    return std::max(of_blocks, packing().scratch_bytes());
+  }
+
+ private:
+  void run_parts() {
     if (step_.part_depth == 0) {
       pack_ahead();
       if (step_.visible != nullptr) choose_units();
@@ -62,11 +93,6 @@ class BlockRun {
     }
   }
 
-  int64_t scratch_bytes() const {
-    return scratch_.bytes * (is_shared() ? ThreadPool::instance().num_threads() : 1);
-  }
-
- private:
   int64_t block_count() const { return batch_ * blocks_before(row_blocks()); }
   /// Whether several threads work on it.
   bool is_shared() const { return block_count() > grain_for(step_.block_cost); }
@@ -101,6 +127,7 @@ class BlockRun {
     RunningOperand rhs;
     std::vector<void*> buffers;
     std::vector<int64_t> strides;
+    std::vector<BufferExtent> extents;  ///< of code that is checked
   };
   /// Part of the result: element of the batch, rows and columns.
   struct Part {
@@ -161,6 +188,8 @@ class BlockRun {
       at.kernel = scratch_.take(stage.kernel->scratch_bytes);
       for (const Place& place : stage.buffers)
         running.buffers.push_back(place.kind == Place::Kind::block ? nullptr : memory_.find(place));
+      for (size_t i = 0; i < stage.sites.size(); ++i)
+        running.extents.push_back(memory_.extent_of(stage.buffers[i], stage.sites[i].bytes));
       if (stage.method != nullptr) running.strides = {0, at.sums_row_bytes, stage.element_bytes};
       for (int input : stage.strided_inputs) {
         const int64_t* strides = memory_.strides_of(input);
@@ -217,7 +246,9 @@ class BlockRun {
     return {found.first / first_unit_ * first_unit_, std::min(round_up(found.end, end_unit_), columns)};
   }
 
-  void pack_ahead() const {
+  void pack_ahead() const { packing().run(); }
+
+  PackingAhead packing() const {
     PackingAhead packing;
     auto add = [&](const ProductMethod& method, const RunningOperand& running, bool is_lhs,
                    std::atomic<double>* largest) {
@@ -234,7 +265,7 @@ class BlockRun {
           : is_last  ? &largest_[values]
                      : nullptr);
     }
-    packing.run();
+    return packing;
   }
 
   /// One thread at work, with copies of what it changes from block to block.
@@ -411,16 +442,24 @@ class BlockRun {
       RunningStage& running = stages_[i];
       const int64_t first_row = part.element * run_.step_.rows + part.row;
       const int64_t end_row = part.element * run_.step_.rows + part.row_end;
-      if (sums != nullptr)
+      if (sums != nullptr) {
         running.buffers[0] = sums - part.row * at.sums_row_bytes - part.column * stage.element_bytes;
+        if (!stage.sites.empty()) running.extents[0] = rows_at(at.sums, at.sums_row_bytes);
+      }
       if (made != nullptr) {
         const auto block =
             std::find_if(stage.buffers.begin() + (sums != nullptr ? 1 : 0), stage.buffers.end(),
                          [](const Place& place) { return place.kind == Place::Kind::block; });
-        running.buffers[static_cast<size_t>(block - stage.buffers.begin())] =
-            made - first_row * stage.result_row_bytes;
+        const auto number = static_cast<size_t>(block - stage.buffers.begin());
+        running.buffers[number] = made - first_row * stage.result_row_bytes;
+        if (!stage.sites.empty())
+          running.extents[number] = rows_at(run_.scratch_.stages[i].result, stage.result_row_bytes);
       }
       KernelFrame frame{running.buffers.data(), running.strides.data(), run_.failed_check_};
+      if (!stage.sites.empty()) {
+        frame.extents = running.extents.data();
+        frame.report = &run_.checked_[i].report;
+      }
       const bool is_part = stage.kernel->range.has_value();
       if (is_part) {
         frame.first = part.column / stage.kernel->range->first_unit;
@@ -437,6 +476,11 @@ class BlockRun {
       const int64_t end = (part.column_end + stage.columns_per_task - 1) / stage.columns_per_task;
       for (int64_t row = first_row; row < end_row; ++row)
         function(&frame, row * per_row + first, row * per_row + end, scratch);
+    }
+
+    /// The rows of a block, in this worker's memory.
+    BufferExtent rows_at(int64_t offset, int64_t row_bytes) const {
+      return {scratch_ + offset, scratch_ + offset + run_.slice_rows_ * row_bytes};
     }
 
     const BlockRun& run_;
@@ -459,6 +503,7 @@ class BlockRun {
   int64_t first_unit_ = 0;  ///< of skipped columns; 0: none are
   int64_t end_unit_ = 0;
   std::vector<RunningStage> stages_;
+  mutable std::vector<CheckedKernel> checked_;  ///< by stage, if code of some is checked
   ScratchLayout scratch_;
 };
 

@@ -12,6 +12,7 @@
 #include "fusion/hidden.h"
 #include "fusion/product.h"
 #include "library/product.h"
+#include "runtime/checked_access.h"
 
 namespace tokamak {
 
@@ -29,6 +30,7 @@ struct BlockMaker {
   std::shared_ptr<const LoopKernel> kernel;
   std::vector<Place> buffers;  ///< by BufferId; a block: the rows that it makes
   std::vector<int> strided_inputs;
+  std::vector<BufferSite> sites;  ///< by BufferId, of code that is checked
   int64_t tasks_per_row = 1;
   bool rows_are_lines = true;
   int64_t rows = 0;          ///< of a copy of the operand
@@ -67,6 +69,7 @@ struct BlockStage {
   std::shared_ptr<const LoopKernel> kernel;
   std::vector<Place> buffers;  ///< by BufferId. With a product the first is its block
   std::vector<int> strided_inputs;
+  std::vector<BufferSite> sites;  ///< by BufferId, of code that is checked
   int64_t tasks_per_row = 1;
   int64_t columns_per_task = 1;  ///< the last task of a row may have fewer
 
@@ -98,11 +101,13 @@ struct BlockStep {
 struct BlockMemory {
   virtual ~BlockMemory() = default;
   virtual void* find(Place place) const = 0;
+  /// The memory of an array, of which a dense one has so many bytes.
+  virtual BufferExtent extent_of(Place place, int64_t bytes) const = 0;
   virtual const int64_t* strides_of(int input) const = 0;
   virtual size_t rank_of(int input) const = 0;
 };
 
-/// `failed_check` is set as KernelFrame says.
+/// `failed_check` is set as KernelFrame says. Throws InternalError for an access that checked code reported.
 void run_block_step(const BlockStep& step, const BlockMemory& memory, int32_t* failed_check);
 
 /// What run_block_step takes for all the threads that there are now, beside what the program gives it.

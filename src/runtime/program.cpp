@@ -54,6 +54,14 @@ struct Running final : BlockMemory {
     return start == nullptr ? nullptr : start + place.offset;
   }
 
+  BufferExtent extent_of(Place place, int64_t bytes) const override {
+    const std::byte* first = first_byte(place);
+    if (first == nullptr) return {};
+    if (place.kind != Place::Kind::input || strides[place.at] == nullptr) return {first, first + bytes};
+    const ByteRange range = byte_range(program.inputs[static_cast<size_t>(place.at)], strides[place.at]);
+    return {first + range.begin, first + range.end};
+  }
+
   std::byte* first_byte(Place place) const {
     switch (place.kind) {
       case Program::Place::Kind::input:  // NOLINTNEXTLINE: donated ones are written
@@ -143,10 +151,17 @@ void run_step(const Program::Step& step, const Running& running) {
     std::copy_n(running.strides[input], rank, strides.data() + slot);
     slot += rank;
   }
-  const KernelFrame frame{.buffers = buffers.data(),
-                          .strides = strides.data(),
-                          .failed_check = &failed_check,
-                          .numbers = step.numbers.data()};
+  KernelFrame frame{.buffers = buffers.data(),
+                    .strides = strides.data(),
+                    .failed_check = &failed_check,
+                    .numbers = step.numbers.data()};
+  std::optional<CheckedKernel> checked;
+  if (!step.sites.empty()) {
+    checked.emplace();
+    for (size_t i = 0; i < step.buffers.size(); ++i)
+      checked->extents.push_back(running.extent_of(step.buffers[i], step.sites[i].bytes));
+    checked->join(frame);
+  }
   const size_t end = std::min(step.end_nest, step.code->nests().size());
   for (size_t nest = step.first_nest; nest < end && failed_check == 0; ++nest) {
     const bool is_done =
@@ -154,7 +169,29 @@ void run_step(const Program::Step& step, const Running& running) {
         buffers[static_cast<size_t>(step.copy->from)] == buffers[static_cast<size_t>(step.copy->to)];
     if (!is_done) run_nest(step, nest, frame);
   }
+  if (failed_check == kFailedAccess) checked->throw_reported(*step.kernel, step.sites);
   check(step, failed_check);
+}
+
+void copy_repeated_outputs(const Running& running) {
+  for (const Program::Copy& copy : running.program.copies) {
+    const int64_t bytes = running.program.outputs[static_cast<size_t>(copy.source)].bytes();
+    if (bytes != 0)
+      std::memcpy(running.outputs[copy.output], running.outputs[copy.source], static_cast<size_t>(bytes));
+  }
+}
+
+void run_observed(const Running& running, const ProgramObserver& observer) {
+  try {
+    for (size_t i = 0; i < running.program.steps.size(); ++i) {
+      run_step(running.program.steps[i], running);
+      observer.after_step(i, running);
+    }
+    copy_repeated_outputs(running);
+    observer.after_run(running);
+  } catch (const InternalError& error) {
+    throw observer.with_program(error);
+  }
 }
 
 }  // namespace
@@ -171,12 +208,9 @@ void Program::run(const void* const* input_data, const int64_t* const* input_str
   Block arena;
   if (arena_bytes != 0) arena = BufferPool::instance().allocate(arena_bytes);
   const Running running(*this, input_data, input_strides, output_data, static_cast<std::byte*>(arena.data()));
+  if (observer != nullptr) return run_observed(running, *observer);
   for (const Step& step : steps) run_step(step, running);
-  for (const Copy& copy : copies) {
-    const int64_t bytes = outputs[static_cast<size_t>(copy.source)].bytes();
-    if (bytes != 0)
-      std::memcpy(output_data[copy.output], output_data[copy.source], static_cast<size_t>(bytes));
-  }
+  copy_repeated_outputs(running);
 }
 
 int64_t Program::scratch_bytes() const {

@@ -10,6 +10,7 @@
 #include "ir/layout.h"
 #include "ir/tensor.h"
 #include "runtime/block_step.h"
+#include "runtime/program_observer.h"
 #include "runtime/sort_step.h"
 #include "tokamak/types.h"
 
@@ -35,6 +36,7 @@ class Program {
       BufferId to;
     };
     std::optional<CopyNest> copy;
+    std::vector<BufferSite> sites;           ///< by BufferId, of code that is checked
     std::shared_ptr<const BlockStep> block;  ///< a step with a product: runs this instead of `code`
     std::shared_ptr<const SortStep> sort;    ///< a step that sorts: runs this
     int64_t bytes_read = 0;
@@ -58,12 +60,14 @@ class Program {
   std::vector<Tensor> constants;
   std::vector<Step> steps;
   std::vector<Copy> copies;
+  std::shared_ptr<const ProgramObserver> observer;  ///< null: nobody looks
   int64_t arena_bytes = 0;
   double total_cost = 0;  ///< nanoseconds on one core, roughly: decides whether the GIL is worth releasing
 
   /// `inputs[i]` is the first element, `strides[i]` its byte strides (may be nullptr when dense).
   /// `outputs[i]` is dense and 64-byte aligned; for a donated one it is the donor's memory. Throws UserError
-  /// of kind index when a run-time check fails, and of kind memory when the arena cannot be had.
+  /// of kind index when a run-time check fails, and of kind memory when the arena cannot be had; and what
+  /// the checks that were compiled in find (support/checks.h).
   void run(const void* const* input_data, const int64_t* const* input_strides,
            void* const* output_data) const;
 

@@ -65,6 +65,10 @@ RunningMaker::RunningMaker(const BlockMaker& about, const BlockMemory& memory, i
     const int64_t* strides = memory.strides_of(input);
     strides_.insert(strides_.end(), strides, strides + memory.rank_of(input));
   }
+  if (about.sites.empty()) return;
+  checked_ = std::make_shared<CheckedKernel>();
+  for (size_t i = 0; i < about.sites.size(); ++i)
+    checked_->extents.push_back(memory.extent_of(about.buffers[i], about.sites[i].bytes));
 }
 
 int64_t RunningMaker::rows_bytes() const {
@@ -75,10 +79,22 @@ void RunningMaker::make(int64_t first, int64_t end, std::byte* scratch) const {
   std::vector<void*> buffers = buffers_;
   const auto made = std::ranges::find(about_->buffers, Place::Kind::block, &Place::kind);
   // Rows are numbered over all of the operand: the address is that of the row 0 it would have.
-  buffers[static_cast<size_t>(made - about_->buffers.begin())] = scratch - first * about_->row_bytes;
-  const KernelFrame frame{buffers.data(), strides_.data(), failed_check_};
+  const auto number = static_cast<size_t>(made - about_->buffers.begin());
+  buffers[number] = scratch - first * about_->row_bytes;
+  KernelFrame frame{buffers.data(), strides_.data(), failed_check_};
+  std::vector<BufferExtent> extents;
+  if (checked_ != nullptr) {
+    extents = checked_->extents;
+    extents[number] = {scratch, scratch + rows_bytes()};
+    frame.extents = extents.data();
+    frame.report = &checked_->report;
+  }
   about_->code->nests()[0](&frame, first * about_->tasks_per_row, end * about_->tasks_per_row,
                            scratch + rows_bytes());
+}
+
+void RunningMaker::throw_reported() const {
+  if (checked_ != nullptr) checked_->throw_reported(*about_->kernel, about_->sites);
 }
 
 int64_t PackingAhead::One::units_of_copy() const {
@@ -100,20 +116,24 @@ void PackingAhead::add(const ProductMethod& method, bool is_lhs, const RunningOp
   one.count = running.about->copies * one.units_of_copy();
 }
 
+int64_t PackingAhead::scratch_bytes() const {
+  int64_t of_one = 0;
+  for (const One& one : all_) {
+    if (one.running.maker) of_one = std::max(of_one, one.running.maker->scratch_bytes());
+  }
+  return round_up(of_one, kAlign) * ThreadPool::instance().num_threads();
+}
+
 void PackingAhead::run() const {
   if (all_.empty()) return;
   constexpr double kBytesPerNanosecond = 4;
   int64_t most_bytes = 1;
-  int64_t scratch_bytes = 0;
-  for (const One& one : all_) {
-    most_bytes = std::max(most_bytes, one.unit_bytes());
-    if (one.running.maker) scratch_bytes = std::max(scratch_bytes, one.running.maker->scratch_bytes());
-  }
+  for (const One& one : all_) most_bytes = std::max(most_bytes, one.unit_bytes());
   ThreadPool& pool = ThreadPool::instance();
+  const int64_t all_bytes = scratch_bytes();
   const int workers = pool.num_threads();
-  scratch_bytes = round_up(scratch_bytes, kAlign);
   Block scratch;
-  if (scratch_bytes != 0) scratch = BufferPool::instance().allocate(scratch_bytes * workers);
+  if (all_bytes != 0) scratch = BufferPool::instance().allocate(all_bytes);
   auto* base = static_cast<std::byte*>(scratch.data());
   pool.run(
       all_.back().first + all_.back().count, grain_for(static_cast<double>(most_bytes) / kBytesPerNanosecond),
@@ -121,7 +141,7 @@ void PackingAhead::run() const {
         for (const One& one : all_) {
           const int64_t from = std::max(begin, one.first) - one.first;
           const int64_t to = std::min(end, one.first + one.count) - one.first;
-          if (from < to) pack_units(one, from, to, base + worker * scratch_bytes);
+          if (from < to) pack_units(one, from, to, base + worker * (all_bytes / workers));
         }
       },
       workers);

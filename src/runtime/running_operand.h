@@ -5,11 +5,13 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "library/product.h"
 #include "runtime/block_step.h"
+#include "runtime/checked_access.h"
 
 namespace tokamak {
 
@@ -34,6 +36,8 @@ class RunningMaker {
   int64_t scratch_bytes() const { return rows_bytes() + about_->kernel->scratch_bytes; }
   /// Makes rows [first, end), counted over the whole batch, at the beginning of `scratch`.
   void make(int64_t first, int64_t end, std::byte* scratch) const;
+  /// Throws InternalError where checked code reported an access.
+  void throw_reported() const;
 
  private:
   int64_t rows_bytes() const;
@@ -42,6 +46,7 @@ class RunningMaker {
   std::vector<void*> buffers_;
   std::vector<int64_t> strides_;
   int32_t* failed_check_;
+  std::shared_ptr<CheckedKernel> checked_;  ///< null unless its code is checked
 };
 
 /// An operand at one run: strides and addresses are known.
@@ -82,6 +87,7 @@ class PackingAhead {
   void add(const ProductMethod& method, bool is_lhs, const RunningOperand& running,
            std::atomic<double>* largest);
   void run() const;
+  int64_t scratch_bytes() const;  ///< of all threads
 
  private:
   /// Units [first, first + count) of all that are packed: panels, or for what is made so that rows are steps

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/name_list.h"
 #include "tokamak/errors.h"
 
 namespace tokamak::logging {
@@ -35,23 +36,6 @@ std::optional<uint32_t> bits_of(std::string_view name) {
     if (name == kNames[i]) return 1u << i;
   }
   return std::nullopt;
-}
-
-std::string_view trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
-/// Calls use(name) for every non-empty name of a comma-separated list.
-template <class Use>
-void for_each_name(std::string_view list, Use use) {
-  while (!list.empty()) {
-    const size_t comma = list.find(',');
-    const std::string_view name = trimmed(list.substr(0, comma));
-    if (!name.empty()) use(name);
-    list = comma == std::string_view::npos ? std::string_view{} : list.substr(comma + 1);
-  }
 }
 
 /// No lock is held while a sink runs: Python's wants the interpreter lock, which a thread about to log may

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "support/name_list.h"
+
 namespace tokamak {
 
 namespace {
@@ -19,21 +21,18 @@ uint32_t bit_of(size_t part) { return uint32_t{1} << part; }
 /// An unknown name must not keep the program from starting: it is reported and passed over.
 uint32_t disabled_by_environment() {
   const char* text = std::getenv("TOKAMAK_DISABLE");
-  std::string_view rest = text == nullptr ? "" : text;
   uint32_t bits = 0;
-  while (!rest.empty()) {
-    const std::string_view name = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(name.size() + 1, rest.size()));
+  for_each_name(text == nullptr ? "" : text, [&](std::string_view name) {
     const auto* const found = std::find(kNames.begin(), kNames.end(), name);
     if (found != kNames.end()) {
       bits |= bit_of(static_cast<size_t>(found - kNames.begin()));
-    } else if (!name.empty()) {
+    } else {
       std::fprintf(stderr,
                    "tokamak: TOKAMAK_DISABLE names no part '%.*s'; there are reuse, pool, vector-math, "
                    "streaming, skipping, winograd and disk-cache\n",
                    static_cast<int>(name.size()), name.data());
     }
-  }
+  });
   return bits;
 }
 

@@ -80,39 +80,8 @@ Tensor tensor_of(const Array& array) {
   const Memory& memory = *array.impl().memory();
   if (memory.layout.dense) return Tensor::copy_of(array.impl().type(), memory.data);
   Tensor tensor(array.impl().type());
-  copy_to_dense(array.impl().type(), memory.data, memory.strides, tensor.mutable_data());
+  copy_to_dense(array.impl().type(), memory.data, memory.strides.data(), tensor.mutable_data());
   return tensor;
-}
-
-void copy_to_dense(const TensorType& type, const std::byte* from, const std::vector<int64_t>& strides,
-                   void* to) {
-  if (type.elements() == 0) return;
-  const size_t size = size_of(type.dtype);
-  auto* out = static_cast<std::byte*>(to);
-  if (type.shape.empty()) {
-    std::memcpy(out, from, size);
-    return;
-  }
-  const size_t last = type.shape.size() - 1;
-  const int64_t extent = type.shape[last];
-  const int64_t stride = strides[last];
-  std::vector<int64_t> index(last, 0);
-  while (true) {
-    if (stride == static_cast<int64_t>(size)) {
-      std::memcpy(out, from, size * static_cast<size_t>(extent));
-      out += size * static_cast<size_t>(extent);
-    } else {
-      for (int64_t i = 0; i < extent; ++i, out += size) std::memcpy(out, from + i * stride, size);
-    }
-    size_t axis = last;
-    while (axis-- > 0) {
-      from += strides[axis];
-      if (++index[axis] < type.shape[axis]) break;
-      from -= strides[axis] * type.shape[axis];
-      index[axis] = 0;
-    }
-    if (axis == SIZE_MAX) return;
-  }
 }
 
 Array Array::from_bytes(TensorType type, const void* bytes, Where where) {
@@ -152,7 +121,7 @@ Array Array::contiguous(Where where) const {
   const Memory& memory = memory_of(*this, "contiguous", where);
   if (memory.layout.dense) return *this;
   Array dense = allocate_array(type());
-  copy_to_dense(type(), memory.data, memory.strides, dense.impl().memory()->data);
+  copy_to_dense(type(), memory.data, memory.strides.data(), dense.impl().memory()->data);
   return dense;
 }
 
@@ -176,7 +145,7 @@ void Array::check_elements_are(DType wanted, Where where) const {
 
 void Array::copy_dense(void* to, Where where) const {
   const Memory& memory = memory_of(*this, "to_vector", where);
-  copy_to_dense(type(), memory.data, memory.strides, to);
+  copy_to_dense(type(), memory.data, memory.strides.data(), to);
 }
 
 namespace {

@@ -69,8 +69,4 @@ Array array_of(const Tensor& tensor);
 /// The elements of a concrete array, dense.
 Tensor tensor_of(const Array& array);
 
-/// Copies `shape` elements from strided to dense memory.
-void copy_to_dense(const TensorType& type, const std::byte* from, const std::vector<int64_t>& strides,
-                   void* to);
-
 }  // namespace tokamak

@@ -19,9 +19,10 @@ struct EagerKey {
   Attributes attributes;
   std::vector<TensorType> types;
   std::vector<Layout> layouts;
+  Checks checks = current_checks();
 
   bool matches(std::span<const Array> inputs, const Attributes& others) const {
-    if (types.size() != inputs.size() || !(attributes == others)) return false;
+    if (types.size() != inputs.size() || !(attributes == others) || checks != current_checks()) return false;
     for (size_t i = 0; i < inputs.size(); ++i) {
       const ArrayImpl& input = inputs[i].impl();
       if (!(types[i] == input.type()) || !(layouts[i] == input.memory()->layout)) return false;
@@ -42,7 +43,8 @@ EagerCache& cache_of(Op op) {
 }
 
 EagerKey key_of(std::span<const Array> inputs, const Attributes& attributes) {
-  EagerKey key{attributes, {}, {}};
+  EagerKey key;
+  key.attributes = attributes;
   for (const Array& input : inputs) {
     key.types.push_back(input.type());
     key.layouts.push_back(input.impl().memory()->layout);

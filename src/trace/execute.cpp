@@ -18,14 +18,8 @@ struct Extent {
 };
 
 Extent extent_of(const TensorType& type, const Memory& memory) {
-  Extent extent{memory.data, memory.data};
-  if (type.elements() == 0) return extent;
-  for (size_t axis = 0; axis < type.shape.size(); ++axis) {
-    const int64_t reach = memory.strides[axis] * (type.shape[axis] - 1);
-    (reach < 0 ? extent.begin : extent.end) += reach;
-  }
-  extent.end += size_of(type.dtype);
-  return extent;
+  const ByteRange range = byte_range(type, memory.strides.data());
+  return {memory.data + range.begin, memory.data + range.end};
 }
 
 bool overlap(const Extent& a, const Extent& b) { return a.begin < b.end && b.begin < a.end; }
@@ -59,7 +53,7 @@ Array take_over(Run& run, size_t donor) {
     // The program overwrites its input wherever that is: give it a copy to do so.
     const Memory& memory = *run.inputs[donor].impl().memory();
     Array copy = allocate_array(run.inputs[donor].type());
-    copy_to_dense(copy.type(), memory.data, memory.strides, copy.impl().memory()->data);
+    copy_to_dense(copy.type(), memory.data, memory.strides.data(), copy.impl().memory()->data);
     run.inputs[donor] = copy;
     return copy;
   }

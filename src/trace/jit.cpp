@@ -22,6 +22,8 @@ std::string difference(const Signature& before, std::span<const ArgumentView> no
     return "it had " + std::to_string(before.arguments.size()) + " arguments and has " +
            std::to_string(now.size());
   }
+  if (before.checks != current_checks())
+    return "checks were '" + to_string(before.checks) + "' and are '" + to_string(current_checks()) + "'";
   for (size_t i = 0; i < now.size(); ++i) {
     const Signature::Argument& was = before.arguments[i];
     if (was.type == *now[i].type && was.layout == *now[i].layout) continue;
@@ -40,7 +42,7 @@ struct AbandonOnExit {
 }  // namespace
 
 bool Signature::matches(std::span<const ArgumentView> views, uint64_t with_variant) const {
-  if (variant != with_variant || arguments.size() != views.size()) return false;
+  if (variant != with_variant || arguments.size() != views.size() || checks != current_checks()) return false;
   for (size_t i = 0; i < views.size(); ++i) {
     if (!(arguments[i].type == *views[i].type) || !(arguments[i].layout == *views[i].layout)) return false;
   }

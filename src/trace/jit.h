@@ -50,6 +50,7 @@ struct Signature {
   };
   std::vector<Argument> arguments;
   uint64_t variant = 0;
+  Checks checks = current_checks();
 
   bool matches(std::span<const ArgumentView> views, uint64_t with_variant) const;
 };

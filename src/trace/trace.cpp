@@ -157,7 +157,7 @@ Value Trace::capture(const Array& array, std::string_view by, const SourceLocati
     value = graph_.add_constant(tensor_of(array), where);
   } else {
     Tensor once(kept);
-    copy_to_dense(kept, memory.data, memory.strides, once.mutable_data());
+    copy_to_dense(kept, memory.data, memory.strides.data(), once.mutable_data());
     value = graph_.add(Op::broadcast, {graph_.add_constant(std::move(once), where)},
                        {{Attr::shape, impl->type().shape}}, where);
   }

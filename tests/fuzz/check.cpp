@@ -8,8 +8,8 @@
 #include <cstring>
 #include <memory>
 
-#include "fuzz/oracle.h"
 #include "fuzz/program.h"
+#include "interp/oracle/oracle.h"
 #include "native/check.h"
 #include "passes/compare.h"
 #include "passes/pipeline.h"

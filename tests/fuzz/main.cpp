@@ -16,8 +16,8 @@
 #include <random>
 #include <sstream>
 
-#include "fuzz/oracle.h"
 #include "fuzz/program.h"
+#include "interp/oracle/oracle.h"
 #include "support/cpu.h"
 #include "support/parts.h"
 

@@ -102,6 +102,8 @@ def test_code_for_other_settings_is_other_code(filled):
     assert from_disk(filled, TOKAMAK_CPU="x86-64") == 1
     assert from_disk(filled, TOKAMAK_DISABLE="vector-math") == 0
     assert from_disk(filled, TOKAMAK_DISABLE="streaming") == 0
+    assert from_disk(filled, TOKAMAK_CHECK="bounds") == 0
+    assert from_disk(filled, TOKAMAK_CHECK="nan") == 1
     assert from_disk(filled) == 1
 
 

@@ -205,6 +205,7 @@ def advice(machine: dict[str, Any]) -> list[str]:
         ("TOKAMAK_VERIFY", "compiling is slower"),
         ("TOKAMAK_DISABLE", "programs are slower"),
         ("TOKAMAK_DUMP_DIR", "compiling is slower"),
+        ("TOKAMAK_CHECK", "programs are slower"),
     ):
         if machine["settings"].get(name, "0") not in ("", "0"):
             found.append(f"{name} is set: {meaning}")

@@ -55,6 +55,7 @@ TEST(ObjectKey, TellsKernelsApart) {
   expect_another_key("strides", [](TestKernel& k, Cpu&) { k.buffers[0].strides = {8}; });
   expect_another_key("aligned", [](TestKernel& k, Cpu&) { k.buffers[0].aligned = true; });
   expect_another_key("relaxed", [](TestKernel& k, Cpu&) { k.relaxed_math = true; });
+  expect_another_key("checked", [](TestKernel& k, Cpu&) { k.bounds_checked = true; });
   expect_another_key("fewer statements", [](TestKernel& k, Cpu&) { root(k).body.pop_back(); });
 }
 

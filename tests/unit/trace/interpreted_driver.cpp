@@ -73,7 +73,8 @@ void Program::run(const void* const* input_data, const int64_t* const* input_str
         input_strides[i] == nullptr
             ? dense_strides(inputs[i])
             : std::vector<int64_t>(input_strides[i], input_strides[i] + inputs[i].rank());
-    copy_to_dense(inputs[i], static_cast<const std::byte*>(input_data[i]), strides, tensor.mutable_data());
+    copy_to_dense(inputs[i], static_cast<const std::byte*>(input_data[i]), strides.data(),
+                  tensor.mutable_data());
     arguments.push_back(tensor);
   }
   const std::vector<Tensor> results = interpret(*graph, arguments, false);

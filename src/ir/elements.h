@@ -9,7 +9,7 @@
 
 #include "ir/tensor.h"
 
-namespace tokamak::testing {
+namespace tokamak {
 
 inline uint64_t bits_of(const Tensor& tensor, int64_t i) {
   const size_t size = size_of(tensor.type().dtype);
@@ -35,4 +35,4 @@ inline std::string element_text(const Tensor& tensor, int64_t i) {
   return text;
 }
 
-}  // namespace tokamak::testing
+}  // namespace tokamak

@@ -5,10 +5,10 @@
 #include <random>
 #include <span>
 
-#include "fuzz/oracle.h"
+#include "interp/oracle/oracle.h"
 #include "ir/graph.h"
 
-namespace tokamak::testing {
+namespace tokamak {
 
 /// One of the values that native code may give for a node of the graph instead of `value`, which the
 /// interpreter gave.
@@ -19,4 +19,4 @@ Tensor moved_result(const Graph& graph, const Node& node, std::span<const Tensor
 /// other readers of the product may read another value.
 Tensor moved_factor(const Node& node, const Tensor& value, std::mt19937& random);
 
-}  // namespace tokamak::testing
+}  // namespace tokamak

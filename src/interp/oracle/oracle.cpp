@@ -1,4 +1,4 @@
-#include "fuzz/oracle.h"
+#include "interp/oracle/oracle.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,11 +6,11 @@
 #include <cstring>
 #include <limits>
 
-#include "fuzz/moves.h"
 #include "interp/interpreter.h"
+#include "interp/oracle/moves.h"
 #include "ir/elements.h"
 
-namespace tokamak::testing {
+namespace tokamak {
 namespace {
 
 /// Few decide most differences; one that they do not allow is looked at again with many.
@@ -68,24 +68,28 @@ bool Oracle::agrees(const Tensor& found, size_t output, int64_t element) const {
   return value >= low - beyond && value <= high + beyond;
 }
 
-std::string Oracle::compare(const std::vector<Tensor>& found) {
+std::optional<Difference> Oracle::first_difference(const std::vector<Tensor>& found) {
   for (size_t output = 0; output < found.size(); ++output) {
     const Tensor& one = found[output];
     const Tensor& expected = samples_[0][output];
     if (one.type() != expected.type())
-      return "output " + std::to_string(output) + " is " + to_string(one.type()) + ", not " +
-             to_string(expected.type());
+      return Difference{output, "it is " + to_string(one.type()) + ", not " + to_string(expected.type())};
     for (int64_t i = 0; i < one.type().elements(); ++i) {
       if (is_same(one, expected, i)) continue;
       for (const size_t samples : {kFewSamples, kManySamples}) {
         while (samples_.size() < samples && !agrees(one, output, i)) samples_.push_back(sample(true));
       }
       if (agrees(one, output, i)) continue;
-      return "output " + std::to_string(output) + ", element " + std::to_string(i) + " of " +
-             to_string(one.type()) + " is " + element_text(one, i) + ", not " + element_text(expected, i);
+      return Difference{output, "element " + std::to_string(i) + " of " + to_string(one.type()) + " is " +
+                                    element_text(one, i) + ", not " + element_text(expected, i)};
     }
   }
-  return {};
+  return std::nullopt;
 }
 
-}  // namespace tokamak::testing
+std::string Oracle::compare(const std::vector<Tensor>& found) {
+  const std::optional<Difference> difference = first_difference(found);
+  return difference ? "output " + std::to_string(difference->output) + ", " + difference->text : "";
+}
+
+}  // namespace tokamak

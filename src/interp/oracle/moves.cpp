@@ -1,4 +1,4 @@
-#include "fuzz/moves.h"
+#include "interp/oracle/moves.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include "interp/interpreter.h"
 #include "ops/record.h"
 
-namespace tokamak::testing {
+namespace tokamak {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -232,4 +232,4 @@ Tensor moved_factor(const Node& node, const Tensor& value, std::mt19937& random)
   return mover.result();
 }
 
-}  // namespace tokamak::testing
+}  // namespace tokamak

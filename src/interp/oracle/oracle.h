@@ -8,13 +8,14 @@
 // every such result moved at random, as far as docs/numerics.md allows. An element that is the same in all
 // samples must have those bits; another must lie where the samples lie.
 
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "ir/graph.h"
 
-namespace tokamak::testing {
+namespace tokamak {
 
 /// What else may differ in the last places.
 struct Looseness {
@@ -24,12 +25,20 @@ struct Looseness {
   friend bool operator==(const Looseness&, const Looseness&) = default;
 };
 
+/// A result that is not what it may be.
+struct Difference {
+  size_t output;
+  std::string text;  ///< "element 5 of f32[8] is 1 (0x3f800000), not 2 (0x40000000)"
+};
+
 class Oracle {
  public:
   /// Throws UserError where running the program is an error.
   Oracle(const Graph& graph, const std::vector<Tensor>& arguments, bool fma, Looseness looseness);
 
-  /// Where the results of native code are not what they may be, or nothing.
+  /// The first result of native code that is not what it may be.
+  std::optional<Difference> first_difference(const std::vector<Tensor>& found);
+  /// The same as text, empty where there is none.
   std::string compare(const std::vector<Tensor>& found);
 
   const std::vector<Tensor>& values() const { return samples_[0]; }
@@ -46,4 +55,4 @@ class Oracle {
   std::vector<std::vector<Tensor>> samples_;  ///< the first one as the interpreter computes it
 };
 
-}  // namespace tokamak::testing
+}  // namespace tokamak

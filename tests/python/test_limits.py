@@ -1,0 +1,50 @@
+"""Programs that are very large, or very many, or need more memory than there is."""
+
+import gc
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tokamak as tk
+
+PROGRAMS = 1000
+
+
+def test_a_function_of_a_hundred_thousand_operations():
+    def f(x):
+        for _ in range(50_000):
+            x = x * 0.5 + 0.25
+        return x
+
+    x = np.linspace(-1, 1, 10)
+    np.testing.assert_array_equal(tk.jit(f)(x), f(x))
+
+
+def test_evicted_programs_give_their_code_and_memory_back():
+    f = tk.jit(lambda x: np.sqrt(x) * 2 + x[::-1], max_programs=4)
+
+    def call(sizes):
+        for n in sizes:
+            assert f(np.ones(n))[0] == 3
+        gc.collect()
+        tk.trim_memory()
+        resident = int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+        return len(Path("/proc/self/maps").read_text().splitlines()), resident
+
+    mappings, resident = call(range(1, 101))
+    more_mappings, more_resident = call(range(101, 101 + PROGRAMS))
+    assert f.cache_info().misses == 100 + PROGRAMS and f.cache_info().programs == 4
+    assert more_mappings < mappings + 50
+    assert more_resident < resident + (32 << 20)  # they would take 17 KB each, and what they were made of
+
+
+def test_memory_that_is_not_there():
+    between = tk.jit(lambda x: np.sort(np.cumsum(np.broadcast_to(x, (1 << 38, 4)), axis=0), axis=0)[0])
+    result = tk.jit(lambda x: np.broadcast_to(x, (1 << 40, 1 << 8)) + 1)
+    before = tk.memory_stats()["in_use"]
+    for f in (between, result):
+        for _ in range(3):
+            with pytest.raises(tk.UserMemoryError):
+                f(np.ones(1))
+    assert tk.memory_stats()["in_use"] == before
+    np.testing.assert_array_equal(tk.jit(lambda x: x + 1)(np.ones(3)), np.full(3, 2.0))

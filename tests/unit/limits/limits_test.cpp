@@ -1,0 +1,127 @@
+// Programs as large as they get: nothing overflows the stack, and what compiling costs grows with them.
+// Costs are counted as allocations, which are the same on every machine and however busy it is.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "driver/harness.h"
+#include "passes/pipeline.h"
+
+namespace {
+std::atomic<int64_t> allocations = 0;
+}
+
+// NOLINTBEGIN: what the standard says they are
+void* operator new(size_t bytes) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+// NOLINTEND
+
+namespace tokamak::testing {
+namespace {
+
+constexpr int64_t kNodes = 100'000;
+const TensorType kLine{DType::f64, {8}};
+
+Value number(Graph& graph, double value) { return graph.add_constant(scalar_tensor(DType::f64, value)); }
+
+/// A graph of about so many nodes that applies `step` to x again and again.
+template <class Step>
+Graph repeated(int64_t nodes, Step step) {
+  Graph graph;
+  Value x = graph.add_parameter("x", kLine);
+  while (static_cast<int64_t>(graph.size()) < nodes) x = step(graph, x);
+  graph.set_outputs({x});
+  return graph;
+}
+
+Graph elementwise(int64_t nodes) {
+  return repeated(nodes, [](Graph& graph, Value x) {
+    return graph.add(Op::add, {graph.add(Op::mul, {x, number(graph, 0.5)}), number(graph, 0.25)});
+  });
+}
+
+/// Every value is read twice: there are 2^n ways from the first to the last.
+Graph shared(int64_t nodes) {
+  return repeated(nodes, [](Graph& graph, Value x) {
+    return graph.add(Op::max, {x, graph.add(Op::neg, {x})});
+  });
+}
+
+Graph views(int64_t nodes) {
+  return repeated(nodes, [](Graph& graph, Value x) {
+    x = graph.add(Op::reshape, {x}, {{Attr::shape, Ints{2, 4}}});
+    x = graph.add(Op::transpose, {x}, {{Attr::permutation, Ints{1, 0}}});
+    x = graph.add(Op::reshape, {x}, {{Attr::shape, Ints{8}}});
+    return graph.add(Op::reverse, {x}, {{Attr::axes, Ints{0}}});
+  });
+}
+
+Graph reductions(int64_t nodes) {
+  return repeated(nodes, [](Graph& graph, Value x) {
+    const Value top = graph.add(Op::reduce_max, {x}, {{Attr::axes, Ints{0}}});
+    return graph.add(Op::sub, {x, graph.add(Op::mul, {top, number(graph, 0.5)})});
+  });
+}
+
+Graph scans(int64_t nodes) {
+  return repeated(nodes, [](Graph& graph, Value x) {
+    return graph.add(Op::neg, {graph.add(Op::cummax, {x}, {{Attr::axis, int64_t{0}}})});
+  });
+}
+
+/// As many outputs as there are nodes, all of the same parameter.
+Graph wide(int64_t nodes) {
+  Graph graph;
+  const Value x = graph.add_parameter("x", kLine);
+  std::vector<Value> outputs;
+  for (int64_t i = 0; i < nodes / 100; ++i)
+    outputs.push_back(graph.add(Op::add, {x, number(graph, double(i))}));
+  graph.set_outputs(outputs);
+  return graph;
+}
+
+struct Kind {
+  const char* name;
+  Graph (*make)(int64_t nodes);
+};
+std::ostream& operator<<(std::ostream& out, const Kind& kind) { return out << kind.name; }
+constexpr Kind kKinds[] = {{"elementwise", elementwise}, {"shared", shared}, {"views", views},
+                           {"reductions", reductions},   {"scans", scans},   {"wide", wide}};
+
+class Limits : public ::testing::TestWithParam<Kind> {};
+INSTANTIATE_TEST_SUITE_P(All, Limits, ::testing::ValuesIn(kKinds),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST_P(Limits, AHundredThousandNodesAreCompiledAndRun) {
+  const Graph graph = GetParam().make(kNodes);
+  EXPECT_EQ(compare_with_interpreter(graph, 1), "");
+}
+
+TEST_P(Limits, AHundredThousandNodesArePrintedAndParsed) {
+  const Graph graph = GetParam().make(kNodes);
+  const std::string text = print(graph);
+  EXPECT_EQ(print(parse_one(text)), text);
+}
+
+TEST_P(Limits, CompilingCostsInProportion) {
+  auto cost = [&](int64_t nodes) {
+    const Graph graph = GetParam().make(nodes);
+    const std::vector<Layout> layouts(graph.parameters().size());
+    compile(graph, layouts);  // what is made once for all
+    const int64_t before = allocations;
+    compile(graph, layouts);
+    return static_cast<double>(allocations - before);
+  };
+  EXPECT_LT(cost(16'000), 10 * cost(2000));  // 8 times as many nodes
+}
+
+}  // namespace
+}  // namespace tokamak::testing
