@@ -116,12 +116,16 @@ void PackingAhead::add(const ProductMethod& method, bool is_lhs, const RunningOp
   one.count = running.about->copies * one.units_of_copy();
 }
 
-int64_t PackingAhead::scratch_bytes() const {
+int64_t PackingAhead::scratch_of_a_thread() const {
   int64_t of_one = 0;
   for (const One& one : all_) {
     if (one.running.maker) of_one = std::max(of_one, one.running.maker->scratch_bytes());
   }
-  return round_up(of_one, kAlign) * ThreadPool::instance().num_threads();
+  return round_up(of_one, kAlign);
+}
+
+int64_t PackingAhead::scratch_bytes() const {
+  return scratch_of_a_thread() * ThreadPool::instance().num_threads();
 }
 
 void PackingAhead::run() const {
@@ -130,10 +134,10 @@ void PackingAhead::run() const {
   int64_t most_bytes = 1;
   for (const One& one : all_) most_bytes = std::max(most_bytes, one.unit_bytes());
   ThreadPool& pool = ThreadPool::instance();
-  const int64_t all_bytes = scratch_bytes();
+  const int64_t of_a_thread = scratch_of_a_thread();
   const int workers = pool.num_threads();
   Block scratch;
-  if (all_bytes != 0) scratch = BufferPool::instance().allocate(all_bytes);
+  if (of_a_thread != 0) scratch = BufferPool::instance().allocate(of_a_thread * workers);
   auto* base = static_cast<std::byte*>(scratch.data());
   pool.run(
       all_.back().first + all_.back().count, grain_for(static_cast<double>(most_bytes) / kBytesPerNanosecond),
@@ -141,7 +145,7 @@ void PackingAhead::run() const {
         for (const One& one : all_) {
           const int64_t from = std::max(begin, one.first) - one.first;
           const int64_t to = std::min(end, one.first + one.count) - one.first;
-          if (from < to) pack_units(one, from, to, base + worker * (all_bytes / workers));
+          if (from < to) pack_units(one, from, to, base + worker * of_a_thread);
         }
       },
       workers);

@@ -106,6 +106,7 @@ class PackingAhead {
     int64_t units_of_copy() const;
     int64_t unit_bytes() const;
   };
+  int64_t scratch_of_a_thread() const;
   static void note_largest(const One& one, const std::byte* packed, int64_t panels);
   static void pack_units(const One& one, int64_t begin, int64_t end, std::byte* scratch);
   static void pack_panels(const One& one, int64_t copy, int64_t first, int64_t last, std::byte* packed);

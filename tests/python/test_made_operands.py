@@ -132,3 +132,46 @@ def test_explain_says_so():
     assert "second made while it is packed" in explained.kernels[0].loops
     assert any("second operand made while it is packed" in one.decision for one in explained.layouts)
     assert "vdiv" in explained.kernels[0].asm
+
+
+def random_operand(draw, batch, lines, depth, dtype):
+    """An array, and what makes an operand [batch, lines, depth] of it."""
+    shape = [*batch, lines, depth]
+    turned = draw.random() < 0.5
+    if turned:
+        shape[-2:] = shape[:-3:-1]
+    array = draw.standard_normal(shape).astype(dtype)
+    if draw.random() < 0.2:
+        array = draw.integers(-9, 9, shape).astype(np.int8)
+    if draw.random() < 0.3:
+        array = array[..., ::-1]
+    scale = draw.standard_normal(shape[-1]).astype(dtype)
+    chains = [
+        lambda x: x.astype(dtype) * scale,
+        lambda x: np.maximum(x.astype(dtype), 0) + 1,
+        lambda x: x.astype(dtype) / np.sqrt((x.astype(dtype) ** 2).sum(axis=-1, keepdims=True) + 1),
+        lambda x: np.where(x > 0, x, -x).astype(dtype) - scale,
+        lambda x: x.astype(dtype),
+    ]
+    chain = chains[draw.integers(len(chains))]
+    return array, lambda x: np.swapaxes(chain(x), -1, -2) if turned else chain(x)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_operands(seed):
+    draw = np.random.default_rng(seed)
+    dtype = draw.choice([np.float32, np.float64])
+    batch = [(), (), (3,), (2, 2)][draw.integers(4)]
+    rows, columns, depth = (int(draw.choice([1, 5, 64, 127, 128, 131, 260, 400])) for _ in range(3))
+    x, make_x = random_operand(draw, batch, rows, depth, dtype)
+    y, make_y = random_operand(draw, batch, columns, depth, dtype)
+
+    def product(x, y):
+        return make_x(x) @ np.swapaxes(make_y(y), -1, -2) * 2
+
+    result = np.asarray(tk.jit(product)(x, y))
+    wanted = product(x, y)
+    assert result.dtype == wanted.dtype and result.shape == wanted.shape
+    sizes = np.abs(make_x(x)) @ np.swapaxes(np.abs(make_y(y)), -1, -2) * 2
+    step = np.finfo(dtype).eps * 8
+    assert (np.abs(result - wanted) <= step * (sizes + 1)).all()
