@@ -23,7 +23,10 @@ def normalised(x):
 
 
 @pytest.mark.parametrize("dtype", TOLERANCES, ids=lambda dtype: np.dtype(dtype).name)
-@pytest.mark.parametrize("shapes", [((2, 3, 33, 16),) * 3, ((41, 24), (29, 24), (29, 24)), ((2, 5, 1, 16), (2, 5, 9, 16), (2, 5, 9, 16))])
+@pytest.mark.parametrize(
+    "shapes",
+    [((2, 3, 33, 16),) * 3, ((41, 24), (29, 24), (29, 24)), ((2, 5, 1, 16), (2, 5, 9, 16), (2, 5, 9, 16))],
+)
 def test_layer_norm_of_the_residual(shapes, dtype):
     arguments = inputs(shapes, dtype)
 
