@@ -48,7 +48,9 @@ def everywhere(mask: Any, x: Any, axis: int = 0) -> Any:
     """The mask, for every element of x: it may cover only some axes, from one on."""
     if mask.ndim == 0 or tuple(mask.shape) != tuple(x.shape[axis : axis + mask.ndim]):
         place = f" from axis {axis} on" if axis else ""
-        fail(UserIndexError, f"a boolean mask of shape {tuple(mask.shape)} does not fit {x._type_text}{place}")
+        fail(
+            UserIndexError, f"a boolean mask of shape {tuple(mask.shape)} does not fit {x._type_text}{place}"
+        )
     return broadcast(reshape(mask, [*mask.shape, *[1] * (x.ndim - axis - mask.ndim)]), x.shape)
 
 
