@@ -128,8 +128,8 @@ def _measure(kernels: list[_native.KernelReport], runner: Runner, seconds: float
         start = time.perf_counter()
         run()
         whole = min(whole, time.perf_counter() - start)
-        for step, taken in _times_of(runner.prepare(), names).items():
-            best[step] = min(best.get(step, taken), taken)
+        for step, nanoseconds in _times_of(runner.prepare(), names).items():
+            best[step] = min(best.get(step, nanoseconds), nanoseconds)
         runs += 1
     taken = [best[kernel.step] / 1e9 if kernel.step in best else None for kernel in kernels]
     roofline = _roofline_above(kernels, taken)
