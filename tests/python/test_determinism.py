@@ -1,4 +1,4 @@
-"""The same bits for any number of threads and any place of the arguments, call after call, profiled or not."""
+"""The same bits for any number of threads and any place of the arguments, every time, profiled or not."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
