@@ -36,7 +36,8 @@ GROUPS = {
     ],
     "Errors": [
         *["Error", "UserError", "UserValueError", "UserTypeError", "UserIndexError", "UserMemoryError"],
-        *["UserOverflowError", "UserZeroDivisionError", "UserFloatingPointError", "Unsupported", "InternalError"],
+        *["UserOverflowError", "UserZeroDivisionError", "UserFloatingPointError"],
+        *["Unsupported", "InternalError"],
     ],
 }
 # What results of public functions are made of.

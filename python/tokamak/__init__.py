@@ -34,6 +34,7 @@ from ._errors import (  # noqa: E402
     InternalError,
     Unsupported,
     UserError,
+    UserFloatingPointError,
     UserIndexError,
     UserMemoryError,
     UserOverflowError,

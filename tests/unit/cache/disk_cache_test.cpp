@@ -20,7 +20,8 @@ class Disk : public TemporaryFolder {
  protected:
   DiskCache& cache(int64_t max_bytes = 1 << 20) {
     // Never destroyed: its thread may still be there.
-    return *new DiskCache({.folder = path(), .max_bytes = max_bytes});
+    static auto* kept = new std::vector<DiskCache*>;
+    return *kept->emplace_back(new DiskCache({.folder = path(), .max_bytes = max_bytes}));
   }
   static Digest key(int number) { return digest_of(std::to_string(number)); }
   static void put(DiskCache& cache, int number, const std::string& content) {
