@@ -1,8 +1,10 @@
 #include "library/product.h"
 
+#include <algorithm>
 #include <string>
 
 #include "library/packed_method.h"
+#include "library/small_method.h"
 #include "library/vector_method.h"
 #include "tokamak/errors.h"
 
@@ -47,6 +49,9 @@ DType dtype_of(ProductType type) {
 
 namespace {
 
+/// More rows or columns pay for the packing of the others.
+constexpr int64_t kMostSmallLines = 64;
+
 [[noreturn]] void cannot(const ProductMethod& method) {
   throw InternalError(std::string(method.name()) + " does not take operands of this kind");
 }
@@ -59,8 +64,19 @@ void ProductMethod::multiply_in_place(const ProductOperand& /*a*/, const Product
   cannot(*this);
 }
 
+void ProductMethod::multiply_batch(const ProductOperand& /*a*/, const ProductOperand& /*b*/,
+                                   const ProductBatch& /*batch*/, void* /*c*/, int64_t /*row_stride*/) const {
+  cannot(*this);
+}
+
 void ProductMethod::multiply_adding(const void* /*a*/, const void* /*b*/, int64_t /*rows*/,
                                     int64_t /*columns*/, void* /*c*/, int64_t /*row_stride*/) const {
+  cannot(*this);
+}
+
+void ProductMethod::multiply_below_diagonal(const void* /*a*/, const void* /*b*/, int64_t /*rows*/,
+                                            int64_t /*columns*/, void* /*c*/, int64_t /*row_stride*/,
+                                            bool /*add*/) const {
   cannot(*this);
 }
 
@@ -101,6 +117,13 @@ std::unique_ptr<const ProductMethod> choose_product_method(ProductType type, int
   const bool is_float = type == ProductType::f32 || type == ProductType::f64;
   if (rows == 1 && is_float && !b_stays_packed) return vector_method(type, k, cpu);
   return packed_method(type, rows, columns, k, cpu);
+}
+
+std::unique_ptr<const ProductMethod> choose_small_method(ProductType type, int64_t rows, int64_t columns,
+                                                         int64_t k, const Cpu& cpu) {
+  const int64_t b_bytes = k * columns * static_cast<int64_t>(size_of(dtype_of(type)));
+  if (std::max(rows, columns) > kMostSmallLines || b_bytes > cpu.l1_bytes * 3 / 16) return nullptr;
+  return small_method(type, cpu);
 }
 
 }  // namespace tokamak

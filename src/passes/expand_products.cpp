@@ -13,8 +13,10 @@ Value converted(Graph& graph, Value value, DType dtype, const SourceLocation& wh
   return graph.add(Op::convert, {value}, {{Attr::dtype, dtype}}, where);
 }
 
-/// Below this, in all three sizes, packing costs more than it saves, when there are many to do.
-constexpr int64_t kTiny = 16;
+/// Up to this, in all three sizes, element-wise code is faster than the loops for small products, when there
+/// are many to do; and up to the other, than those for any.
+constexpr int64_t kTiny = 8;
+constexpr int64_t kTinyElsewhere = 16;
 constexpr int64_t kMany = 64;
 /// A matrix of this many elements is worth the loops made for products of a vector and a matrix, unless one
 /// of its sides is short: then they start over too often, or leave threads without work.
@@ -32,14 +34,23 @@ struct Sizes {
   bool has_vector() const { return rows == 1 || columns == 1; }
 };
 
-bool is_worth_expanding(const Sizes& sizes, DType dtype) {
+/// Whether the loops for small products take these: see choose_small_method.
+bool are_read_in_place(const Shape& rhs, const DotAxes& axes, DType dtype) {
+  const bool is_computed_in =
+      dtype == DType::f32 || dtype == DType::f64 || dtype == DType::i32 || dtype == DType::i64;
+  return is_computed_in && !axes.rhs_free.empty() &&
+         axes.rhs_free.back() + 1 == static_cast<int64_t>(rhs.size());
+}
+
+bool is_worth_expanding(const Sizes& sizes, DType dtype, bool in_place) {
   if (sizes.rows == 0 || sizes.columns == 0 || sizes.depth <= 1 || sizes.batch == 0) return true;
   if (sizes.has_vector()) {
     const int64_t lines = std::max(sizes.rows, sizes.columns);
     return !is_float(dtype) || lines * sizes.depth < kLargeMatrix ||
            std::min(lines, sizes.depth) <= kShortSide;
   }
-  return sizes.batch >= kMany && std::max({sizes.rows, sizes.columns, sizes.depth}) <= kTiny;
+  return sizes.batch >= kMany &&
+         std::max({sizes.rows, sizes.columns, sizes.depth}) <= (in_place ? kTiny : kTinyElsewhere);
 }
 
 DotAxes axes_of_dot(const Graph& graph, const Node& dot) {
@@ -216,7 +227,8 @@ Value improved(GraphRewriter& rewriter, const Node& dot) {
   const Sizes sizes(graph.type_of(dot.inputs[0]).shape, graph.type_of(dot.inputs[1]).shape, axes);
   const std::vector<Value> inputs = rewriter(std::span<const Value>(dot.inputs));
   const bool has_windows = is_windowed(graph, dot.inputs[0]) || is_windowed(graph, dot.inputs[1]);
-  if (is_worth_expanding(sizes, dot.type.dtype) || (sizes.has_vector() && has_windows))
+  const bool in_place = are_read_in_place(graph.type_of(dot.inputs[1]).shape, axes, dot.type.dtype);
+  if (is_worth_expanding(sizes, dot.type.dtype, in_place) || (sizes.has_vector() && has_windows))
     return Expansion(rewriter.graph(), dot, axes).run(inputs[0], inputs[1]);
   if (!sizes.has_vector() && Pieces::are_worth_it(sizes, axes, dot.type.dtype))
     return Pieces(rewriter.graph(), dot, axes).run(inputs[0], inputs[1]);
