@@ -141,8 +141,16 @@ def dot_general(
 ) -> Any:
     """Sums over the axes of `a` and `b` that `contract` pairs up. Those that `batch` pairs up come first in the result,
     then the other axes of `a`, then those of `b`."""
-    lists = [_ints("dot_general", one) for one in (*contract, *batch)]
-    return _dot_general(a, b, *lists)
+    return _dot_general(a, b, *_axis_lists("contract", contract, a, b), *_axis_lists("batch", batch, a, b))
+
+
+def _axis_lists(name: str, given: Any, a: Any, b: Any) -> list[tuple[int, ...]]:
+    """Those of each operand of dot_general."""
+    lists = tuple(given) if np.iterable(given) else ()
+    if len(lists) != 2:
+        types = f"{operand(a)._type_text} and {operand(b)._type_text}"
+        fail(UserValueError, f"dot_general: {name} is a list of axes for each of {types}, not {given!r}")
+    return [_ints("dot_general", one) for one in lists]
 
 
 @_compiled("a_contract", "b_contract", "a_batch", "b_batch")

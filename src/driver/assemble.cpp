@@ -308,6 +308,7 @@ class Assembly {
     to.columns_per_task = from.row_code.columns_per_task;
     if (from.only_stores) {
       to.stored = *from.only_stores;
+      to.result_dtype = from.sums;
       to.result = written_place(kernel.outputs[0], plan);
       return to;
     }
@@ -371,6 +372,7 @@ class Assembly {
     block->block_cost = product.block_cost;
     block->mirrored_rows = product.mirrored_rows;
     block->part_depth = product.part_depth;
+    block->chunk_depth = product.chunk_depth;
     for (size_t stage = 0; stage < product.stages.size(); ++stage)
       block->stages.push_back(block_stage(number, stage, plan));
     block->visible = visible_columns(kernel, product);

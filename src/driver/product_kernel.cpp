@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "driver/cut_depth.h"
+#include "driver/operand_layout.h"
 #include "driver/operand_windows.h"
 #include "fusion/hidden.h"
 #include "loops/walk.h"
@@ -21,27 +23,6 @@ int64_t round_down(int64_t value, int64_t unit) { return std::max(value / unit, 
 /// The result of a product as its epilogue sees it: one block, wherever in the result it is.
 Layout block_layout() {
   return {.dense = false, .axes = {Layout::Axis::zero, Layout::Axis::other, Layout::Axis::unit}};
-}
-
-/// Whether the lines of an operand lie in memory as the loops of products take them: rows of elements that
-/// need no conversion.
-bool lies_in_rows(const CompiledOperand& operand, DType computed_in, const TensorType& type,
-                  const Layout& layout) {
-  const OperandRead& read = operand.read;
-  if (operand.dtype != computed_in || !read.bounds.empty()) return false;
-  auto moves = [](const OperandRead::Axis& axis) { return axis.extent != 1; };
-  const auto line_axes = std::count_if(read.lines.begin(), read.lines.end(), moves);
-  const auto along_k = std::find_if(read.contracted.begin(), read.contracted.end(), moves);
-  if (line_axes > 1 || along_k == read.contracted.end()) return false;
-  if (std::count_if(read.contracted.begin(), read.contracted.end(), moves) != 1) return false;
-  size_t unit = type.shape.size();  // the axis whose neighbours are neighbours in memory
-  for (size_t axis = 0; axis < type.shape.size(); ++axis) {
-    const bool is_unit = layout.dense ? type.shape[axis] != 1 : layout.axes[axis] == Layout::Axis::unit;
-    if (is_unit) unit = axis;
-  }
-  for (size_t axis = 0; axis < along_k->coefficients.size(); ++axis)
-    if (along_k->coefficients[axis] != (axis == unit ? 1 : 0)) return false;
-  return true;
 }
 
 /// Whether the loops of a row load each element of the product before they store one of `output` in the same
@@ -94,7 +75,7 @@ class Compilation {
     result_.stages.push_back(std::move(stage));
     for (CompiledStage& one : result_.stages)
       decide_packing(one, &one == &result_.stages.back() ? result_.block_columns : one.columns);
-    if (epilogue.only_stores) choose_parts(result_.stages.back());
+    if (epilogue.only_stores) cut_depth(result_, cpu_);
     for (const CompiledStage& one : result_.stages) describe(one);
     estimate();
     return std::move(result_);
@@ -152,13 +133,26 @@ class Compilation {
     stage.lhs = operand(kernel, 0, shape.rows, shape.batch);
     stage.lhs.is_fed = kernel.feeder != nullptr;
     stage.rhs = operand(kernel, 1, shape.columns, shape.batch);
-    choose_method(stage, shape, kernel.makers);
+    auto are_neighbours_of = [&](const CompiledOperand& operand, const std::vector<OperandRead::Axis>& axes) {
+      return is_matrix(operand, stage.sums) &&
+             are_neighbours(axes, kernel.body.type_of(operand.read.array), layouts_of(kernel)[operand.input]);
+    };
+    const bool is_alone =
+        &kernel == &kernel_ && kernel.feeder == nullptr && kernel.makers.empty() && !kernel.domain.has_sweep;
+    if (is_alone && is_own_batch(stage.lhs) && is_own_batch(stage.rhs) && is_matrix(stage.lhs, stage.sums) &&
+        are_neighbours_of(stage.rhs, stage.rhs.read.lines))
+      stage.method =
+          choose_small_method(product_type(stage.sums), shape.rows, shape.columns, shape.depth, cpu_);
+    if (stage.method == nullptr) choose_method(stage, shape, kernel.makers);
     for (const FusedKernel::Maker& maker : kernel.makers) add_maker(stage, maker);
     stage.lhs.in_rows = !stage.lhs.is_fed && !stage.lhs.is_constant && stage.lhs.maker == nullptr &&
-                        stage.method->takes_rows() &&
-                        lies_in_rows(stage.lhs, stage.sums, kernel.body.type_of(stage.lhs.read.array),
-                                     layouts_of(kernel)[stage.lhs.input]);
+                        stage.method->takes_rows() && are_neighbours_of(stage.lhs, stage.lhs.read.contracted);
     return stage;
+  }
+
+  /// Whether an operand is another for every element of a batch, and none that could be packed once for all.
+  bool is_own_batch(const CompiledOperand& operand) const {
+    return shape_.batch > 1 && operand.copies == shape_.batch && !operand.is_constant;
   }
 
   void add_maker(CompiledStage& stage, const FusedKernel::Maker& maker) {
@@ -297,10 +291,18 @@ class Compilation {
     result_.block_columns = std::min(std::max(fair, kLongRun), shape_.columns);
   }
 
-  /// Of a symmetric result: few rows at a time, so that little is computed twice, in blocks as for any other.
+  /// Of a symmetric result: few rows at a time, so that little is computed twice, in blocks as for any other;
+  /// where there are few rows, in strips of columns instead.
   void choose_half(const CompiledStage& stage) {
     constexpr int64_t kMostRows = 516;
     constexpr int64_t kFewRows = 96;
+    if (shape_.rows < 4 * kFewRows) {
+      const int64_t square = std::lcm(stage.method->a_panel(), stage.method->b_panel());
+      result_.mirrored_rows = round_up(kFewRows / 2, square);
+      result_.block_rows = round_up(shape_.rows, result_.mirrored_rows);
+      result_.block_columns = result_.mirrored_rows;
+      return;
+    }
     const auto element = static_cast<int64_t>(size_of(stage.sums));
     const int64_t rows =
         round_down(std::min(stage.method->rows_at_once(), kFewRows), stage.method->a_panel());
@@ -383,25 +385,6 @@ class Compilation {
     }
   }
 
-  /// Operands that are too deep for the last cache are packed and multiplied a part at a time.
-  void choose_parts(CompiledStage& stage) {
-    constexpr int64_t kPart = 1024;
-    const int64_t step_bytes = (shape_.batch * (stage.lhs.lines + stage.rhs.lines)) *
-                               static_cast<int64_t>(size_of(stage.sums));  // of k
-    auto can_be_cut = [](const CompiledOperand& operand) {
-      return operand.ahead && !operand.is_constant && operand.maker == nullptr &&
-             operand.read.contracted.size() == 1;
-    };
-    if (result_.stages.size() != 1 || !can_be_cut(stage.lhs) || !can_be_cut(stage.rhs) || stage.rhs.windows ||
-        step_bytes * stage.depth <= cpu_.l3_bytes || step_bytes * kPart > cpu_.l3_bytes / 2)
-      return;
-    auto method =
-        choose_product_method(product_type(stage.sums), shape_.rows, shape_.columns, kPart, false, cpu_);
-    if (method->a_panel() != stage.method->a_panel() || method->reads_in_place()) return;
-    stage.method = std::move(method);
-    result_.part_depth = kPart;
-  }
-
   /// A block of columns is a number of whole tasks of the code, and of whole panels.
   void align_columns(const CompiledStage& stage) {
     if (result_.block_columns >= shape_.columns || stage.row_code.code == nullptr) return;
@@ -442,7 +425,10 @@ class Compilation {
       text += "blocks of " + std::to_string(std::min(result_.block_rows, shape_.rows)) + " rows by " +
               std::to_string(result_.block_columns) + " columns\n";
       if (stage.only_stores && kernel_.permuted[0]) text += "sums stored where the transpose has them\n";
-      if (result_.part_depth != 0) text += "k in parts of " + std::to_string(result_.part_depth) + "\n";
+      if (result_.part_depth != 0) text += "k in parts of " + std::to_string(result_.part_depth);
+      if (result_.chunk_depth != 0)
+        text += ", in chunks of " + std::to_string(result_.chunk_depth) + " that are added in the end";
+      if (result_.part_depth != 0) text += "\n";
       if (result_.mirrored_rows != 0) text += "one half computed, the other mirrored\n";
     }
     if (stage.row_code.loops != nullptr) text += print(*stage.row_code.loops);

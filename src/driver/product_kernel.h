@@ -67,6 +67,7 @@ struct CompiledProduct {
   double block_cost = 0;
   int64_t mirrored_rows = 0;  ///< see BlockStep
   int64_t part_depth = 0;     ///< see BlockStep
+  int64_t chunk_depth = 0;    ///< see BlockStep
   std::vector<CompiledStage> stages;
   std::string description;
   std::string decisions;

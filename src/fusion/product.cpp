@@ -46,7 +46,7 @@ ProductShape product_shape(const Graph& graph, Value dot) {
 }
 
 bool is_mirrored(const Graph& graph, Value dot) {
-  constexpr int64_t kManyLines = 384;
+  constexpr int64_t kManyLines = 64;
   constexpr int64_t kDeep = 256;
   const DType dtype = graph[dot].type.dtype;
   const ProductShape shape = product_shape(graph, dot);

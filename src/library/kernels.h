@@ -36,9 +36,10 @@ struct MultiplyTask {
   int64_t row_block;  ///< rows and columns of C that are finished together; multiples of their panels
   int64_t column_block;
   void* c;
-  int64_t row_stride;     ///< bytes
-  int64_t column_stride;  ///< bytes; anything but the size of an element goes through a buffer
-  bool add = false;       ///< to what C has, which is overwritten otherwise
+  int64_t row_stride;           ///< bytes
+  int64_t column_stride;        ///< bytes; anything but the size of an element goes through a buffer
+  bool add = false;             ///< to what C has, which is overwritten otherwise
+  bool below_diagonal = false;  ///< tiles that are right of it are left out
   /// Not null: B is not packed. Its columns, which fill panels, lie here next to each other. They are
   /// packed, a few panels at a time, while a first tile is summed, for a block of k at a time. There are rows
   /// for a whole tile, but no more than `row_block`, and the columns of C are not strided.
@@ -52,6 +53,25 @@ struct MultiplyTask {
   const int64_t* b_runs = nullptr;  ///< where each run starts, in bytes from `b`
   int64_t b_run = 0;
   int64_t b_first = 0;
+};
+
+/// Small products, none of whose operands is packed, and which are equally far apart. Neighbouring columns of
+/// B and of C are neighbours in memory; all else is so many bytes apart.
+struct SmallTask {
+  const unsigned char* a;
+  const unsigned char* b;
+  unsigned char* c;
+  int64_t rows;
+  int64_t columns;
+  int64_t k;
+  int64_t a_row;   ///< from a row to the next
+  int64_t a_step;  ///< from a step of k to the next
+  int64_t b_step;
+  int64_t c_row;
+  int64_t count;   ///< of products
+  int64_t a_next;  ///< from a product to the next
+  int64_t b_next;
+  int64_t c_next;
 };
 
 /// Lines of a panel that lie at equal distances: lanes [first, first + count).
@@ -87,7 +107,7 @@ struct RunTask {
 /// Packs panels of P lines: element k of line j goes to packed[k * P + j].
 struct PackKernels {
   /// Neighbouring lines are neighbours in memory: `count` steps of k, `stride` bytes apart, for several
-  /// panels.
+  /// panels. May write up to `slack` bytes past the end of each.
   void (*copy)(const unsigned char* data, int64_t count, int64_t stride, int64_t panels, int64_t panel_bytes,
                unsigned char* packed);
   /// Neighbouring steps of k are neighbours in memory: `count` of them from each of P lines. May write
@@ -170,6 +190,7 @@ struct ProductKernels {
   int64_t slack;  ///< bytes behind a panel that packing may overwrite
   const char* name;
   void (*multiply)(const MultiplyTask& task);
+  void (*multiply_small)(const SmallTask& task);
   /// Null where `stored` does not convert to the type.
   const PackKernels* (*pack_rows)(Stored stored);
   const PackKernels* (*pack_columns)(Stored stored);

@@ -12,8 +12,8 @@ alignas(64) const unsigned char kZeroRun[kMaxZeroRun * 8] = {};
 
 namespace {
 
-/// Panels that are copied side by side, so that memory is read in longer pieces than one panel is wide.
-constexpr int64_t kPanelsSideBySide = 4;
+/// Panels are copied side by side, so that memory is read in longer pieces than one panel is wide.
+constexpr int64_t kBytesSideBySide = 384;
 
 /// Steps of k whose bounds are worked out together.
 constexpr int64_t kMaxSteps = 128;
@@ -91,9 +91,11 @@ class PanelPacker {
     for (int64_t panel = first; panel < last;) {
       const int64_t whole = std::min(lines_are_neighbours_ ? walk_.left() / layout_.lines : 0, last - panel);
       if (whole > 0 && view_.bounds == 0 && k_runs_are_long_) {
-        copy(std::min(whole, kPanelsSideBySide), packed);
-        panel += std::min(whole, kPanelsSideBySide);
-        packed += std::min(whole, kPanelsSideBySide) * layout_.panel_bytes;
+        const int64_t together =
+            std::min(whole, std::max<int64_t>(kBytesSideBySide / (layout_.lines * size_), 4));
+        copy(together, packed);
+        panel += together;
+        packed += together * layout_.panel_bytes;
         continue;
       }
       find_lines(std::min<int64_t>(layout_.lines, view_.lines.elements - panel * layout_.lines));

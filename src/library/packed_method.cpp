@@ -38,9 +38,10 @@ constexpr int64_t kCacheLine = 64;
 constexpr int64_t kLargePanel = 64 << 10;
 constexpr int64_t kStagger = 8 << 10;
 
+/// Others are an odd number of lines, so that those of panels that are packed side by side do not either.
 int64_t panel_size(int64_t bytes) {
-  return bytes < kLargePanel ? round_up(bytes, kCacheLine)
-                             : (round_up(bytes, kStagger) / kStagger | 1) * kStagger;
+  const int64_t unit = bytes < kLargePanel ? kCacheLine : kStagger;
+  return (round_up(bytes, unit) / unit | 1) * unit;
 }
 
 /// At least one panel of that many lines.
@@ -110,6 +111,13 @@ class PackedMethod final : public ProductMethod {
                        int64_t row_stride) const override {
     MultiplyTask task = task_for(a, 0, b, rows, columns, c, row_stride);
     task.add = true;
+    run(task);
+  }
+  void multiply_below_diagonal(const void* a, const void* b, int64_t rows, int64_t columns, void* c,
+                               int64_t row_stride, bool add) const override {
+    MultiplyTask task = task_for(a, 0, b, rows, columns, c, row_stride);
+    task.add = add;
+    task.below_diagonal = !swapped_;
     run(task);
   }
   void multiply_rows(const void* a, int64_t a_row_stride, const void* b, int64_t rows, int64_t columns,

@@ -1,8 +1,10 @@
 #include "library/product.h"
 
+#include <algorithm>
 #include <string>
 
 #include "library/packed_method.h"
+#include "library/small_method.h"
 #include "library/vector_method.h"
 #include "tokamak/errors.h"
 
@@ -47,6 +49,9 @@ DType dtype_of(ProductType type) {
 
 namespace {
 
+/// More rows or columns pay for the packing of the others.
+constexpr int64_t kMostSmallLines = 64;
+
 [[noreturn]] void cannot(const ProductMethod& method) {
   throw InternalError(std::string(method.name()) + " does not take operands of this kind");
 }
@@ -59,8 +64,19 @@ void ProductMethod::multiply_in_place(const ProductOperand& /*a*/, const Product
   cannot(*this);
 }
 
+void ProductMethod::multiply_batch(const ProductOperand& /*a*/, const ProductOperand& /*b*/,
+                                   const ProductBatch& /*batch*/, void* /*c*/, int64_t /*row_stride*/) const {
+  cannot(*this);
+}
+
 void ProductMethod::multiply_adding(const void* /*a*/, const void* /*b*/, int64_t /*rows*/,
                                     int64_t /*columns*/, void* /*c*/, int64_t /*row_stride*/) const {
+  cannot(*this);
+}
+
+void ProductMethod::multiply_below_diagonal(const void* /*a*/, const void* /*b*/, int64_t /*rows*/,
+                                            int64_t /*columns*/, void* /*c*/, int64_t /*row_stride*/,
+                                            bool /*add*/) const {
   cannot(*this);
 }
 
@@ -96,11 +112,38 @@ void ProductMethod::multiply_windows(const void* /*a*/, const ProductOperand& /*
   cannot(*this);
 }
 
+void pack_steps(const ProductMethod& method, bool is_lhs, const ProductOperand& steps, void* packed) {
+  auto pack = [&](const ProductOperand& operand, int64_t first, int64_t last, std::byte* to) {
+    is_lhs ? method.pack_a(operand, first, last, to) : method.pack_b(operand, first, last, to);
+  };
+  const int64_t width = is_lhs ? method.a_panel() : method.b_panel();
+  const int64_t panel_bytes = is_lhs ? method.a_panel_bytes() : method.b_panel_bytes();
+  const int64_t panels = (steps.lines[0].extent + width - 1) / width;
+  const int64_t before = steps.contracted[0].extent - 1;
+  auto* to = static_cast<std::byte*>(packed);
+  // Panels that are packed side by side overwrite a part of the step behind. After the last it is another's,
+  // so that one is packed panel by panel.
+  ProductOperand part = steps;
+  part.contracted[0].extent = before;
+  if (before > 0) pack(part, 0, panels, to);
+  part.contracted[0].extent = 1;
+  part.data = static_cast<const std::byte*>(steps.data) + before * steps.contracted[0].stride;
+  to += before * (is_lhs ? method.a_step_bytes() : method.b_step_bytes());
+  for (int64_t panel = 0; panel < panels; ++panel) pack(part, panel, panel + 1, to + panel * panel_bytes);
+}
+
 std::unique_ptr<const ProductMethod> choose_product_method(ProductType type, int64_t rows, int64_t columns,
                                                            int64_t k, bool b_stays_packed, const Cpu& cpu) {
   const bool is_float = type == ProductType::f32 || type == ProductType::f64;
   if (rows == 1 && is_float && !b_stays_packed) return vector_method(type, k, cpu);
   return packed_method(type, rows, columns, k, cpu);
+}
+
+std::unique_ptr<const ProductMethod> choose_small_method(ProductType type, int64_t rows, int64_t columns,
+                                                         int64_t k, const Cpu& cpu) {
+  const int64_t b_bytes = k * columns * static_cast<int64_t>(size_of(dtype_of(type)));
+  if (std::max(rows, columns) > kMostSmallLines || b_bytes > cpu.l1_bytes * 3 / 16) return nullptr;
+  return small_method(type, cpu);
 }
 
 }  // namespace tokamak

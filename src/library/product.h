@@ -51,6 +51,14 @@ struct ProductOperand {
   std::vector<ProductBound> bounds;
 };
 
+/// Products of operands that are equally far apart.
+struct ProductBatch {
+  int64_t count;
+  int64_t a_stride;  ///< bytes
+  int64_t b_stride;
+  int64_t c_stride;
+};
+
 /// How products of one shape are computed on one processor.
 class ProductMethod {
  public:
@@ -72,9 +80,7 @@ class ProductMethod {
   virtual void pack_a(const ProductOperand& a, int64_t first, int64_t last, void* packed) const = 0;
   virtual void pack_b(const ProductOperand& b, int64_t first, int64_t last, void* packed) const = 0;
 
-  /// Bytes of a step of k in a packed panel. An operand whose lines are neighbours may be packed in parts of
-  /// k: each is packed like an operand of its own, to an address so many steps further. 0: this cannot be
-  /// done.
+  /// Bytes of a step of k in a packed panel; 0: panels are not made of such steps. See pack_steps.
   virtual int64_t a_step_bytes() const { return 0; }
   virtual int64_t b_step_bytes() const { return 0; }
 
@@ -91,6 +97,11 @@ class ProductMethod {
   /// The same, but C is added to.
   virtual void multiply_adding(const void* a, const void* b, int64_t rows, int64_t columns, void* c,
                                int64_t row_stride) const;
+
+  /// The same of a part of C only: elements [i, j] with j <= i, and perhaps others. It is added to if told
+  /// so.
+  virtual void multiply_below_diagonal(const void* a, const void* b, int64_t rows, int64_t columns, void* c,
+                                       int64_t row_stride, bool add) const;
 
   /// The same with rows of A that are not packed: elements of the type that is computed in, neighbours along
   /// k, in rows `a_row_stride` bytes apart. Only where takes_rows().
@@ -129,20 +140,35 @@ class ProductMethod {
   /// Columns, in whole panels, that a call of multiply_windows is best given; 0: any number.
   virtual int64_t windows_at_once() const { return 0; }
 
-  /// A method for a single row reads both operands where they lie, and only this is called of the above: c[j]
-  /// = product of line 0 of A and line first + j of B, for j in [0, columns).
+  /// Some methods read both operands where they lie, and nothing of the above is called. That for a single
+  /// row: c[j] = product of line 0 of A and line first + j of B, for j in [0, columns).
   virtual bool reads_in_place() const { return false; }
   virtual void multiply_in_place(const ProductOperand& a, const ProductOperand& b, int64_t first,
                                  int64_t columns, void* c, void* scratch) const;
+
+  /// And that for small products, where takes_batches(): c[i, j] = product of line i of A and line j of B, of
+  /// all lines, and so for each of a batch. Rows of C lie `row_stride` bytes apart, neighbours in a row of C
+  /// and neighbouring lines of B next to each other; A and B have one axis of lines and one of k each.
+  virtual bool takes_batches() const { return false; }
+  virtual void multiply_batch(const ProductOperand& a, const ProductOperand& b, const ProductBatch& batch,
+                              void* c, int64_t row_stride) const;
 
   /// What it is, for reports: "own f32 6x16 avx2", "OpenBLAS dgemm".
   virtual const char* name() const = 0;
 };
 
+/// Packs a part of k: the operand has one axis of lines, which are neighbours, and one of those steps.
+/// `packed` is where the first of them is in the first panel; nothing of other steps is touched.
+void pack_steps(const ProductMethod& method, bool is_lhs, const ProductOperand& steps, void* packed);
+
 /// The method for products over `k` elements (0 gives zeros) of blocks of about `rows` by `columns`. A single
 /// row reads B where it lies, unless B is packed for many products.
 std::unique_ptr<const ProductMethod> choose_product_method(ProductType type, int64_t rows, int64_t columns,
                                                            int64_t k, bool b_stays_packed, const Cpu& cpu);
+
+/// The method that reads operands of small products where they lie, if these are small enough; else null.
+std::unique_ptr<const ProductMethod> choose_small_method(ProductType type, int64_t rows, int64_t columns,
+                                                         int64_t k, const Cpu& cpu);
 
 /// A B that is windows of 3x3 in steps of one over channels of a picture: where they may be.
 struct WindowedPicture {

@@ -16,8 +16,10 @@ Value converted(Graph& graph, Value value, DType dtype, const SourceLocation& wh
   return graph.add(Op::convert, {value}, {{Attr::dtype, dtype}}, where);
 }
 
-/// Below this, in all three sizes, packing costs more than it saves, when there are many to do.
-constexpr int64_t kTiny = 16;
+/// Up to this, in all three sizes, element-wise code is faster than the loops for small products, when there
+/// are many to do; and up to the other, than those for any.
+constexpr int64_t kTiny = 8;
+constexpr int64_t kTinyElsewhere = 16;
 constexpr int64_t kMany = 64;
 /// A matrix of this many elements is worth the loops made for products of a vector and a matrix, unless one
 /// of its sides is short: then they start over too often, or leave threads without work.
@@ -33,10 +35,20 @@ struct Sizes {
         columns(extent_of(rhs, axes.rhs_free)),
         depth(extent_of(lhs, axes.lhs_contract)) {}
   bool has_vector() const { return rows == 1 || columns == 1; }
-  bool are_many_tiny() const { return batch >= kMany && std::max({rows, columns, depth}) <= kTiny; }
+  bool are_many_tiny(bool in_place) const {
+    return batch >= kMany && std::max({rows, columns, depth}) <= (in_place ? kTiny : kTinyElsewhere);
+  }
 };
 
-bool is_worth_expanding(const Sizes& sizes, DType dtype, bool only_needed) {
+/// Whether the loops for small products take these: see choose_small_method.
+bool are_read_in_place(const Shape& rhs, const DotAxes& axes, DType dtype) {
+  const bool is_computed_in =
+      dtype == DType::f32 || dtype == DType::f64 || dtype == DType::i32 || dtype == DType::i64;
+  return is_computed_in && !axes.rhs_free.empty() &&
+         axes.rhs_free.back() + 1 == static_cast<int64_t>(rhs.size());
+}
+
+bool is_worth_expanding(const Sizes& sizes, DType dtype, bool in_place, bool only_needed) {
   if (sizes.rows == 0 || sizes.columns == 0 || sizes.depth <= 1 || sizes.batch == 0) return true;
   if (only_needed && !sizes.has_vector()) return false;
   if (sizes.has_vector()) {
@@ -44,7 +56,7 @@ bool is_worth_expanding(const Sizes& sizes, DType dtype, bool only_needed) {
     return !is_float(dtype) || lines * sizes.depth < kLargeMatrix ||
            std::min(lines, sizes.depth) <= kShortSide;
   }
-  return sizes.are_many_tiny();
+  return sizes.are_many_tiny(in_place);
 }
 
 DotAxes axes_of_dot(const Graph& graph, const Node& dot) {
@@ -223,7 +235,8 @@ Value improved(GraphRewriter& rewriter, const Node& dot, const std::vector<uint3
   const bool has_windows = is_windowed(graph, dot.inputs[0]) || is_windowed(graph, dot.inputs[1]);
   const bool is_computed =
       !only_needed && is_computed_for_it(graph, readers, dot.inputs[sizes.rows == 1 ? 1 : 0]);
-  if (is_worth_expanding(sizes, dot.type.dtype, only_needed) ||
+  const bool in_place = are_read_in_place(graph.type_of(dot.inputs[1]).shape, axes, dot.type.dtype);
+  if (is_worth_expanding(sizes, dot.type.dtype, in_place, only_needed) ||
       (sizes.has_vector() && (has_windows || is_computed)))
     return Expansion(rewriter.graph(), dot, axes).run(inputs[0], inputs[1]);
   if (!only_needed && !sizes.has_vector() && Pieces::are_worth_it(sizes, axes, dot.type.dtype))
@@ -257,7 +270,7 @@ bool is_worth_keeping(const Graph& graph, const std::vector<uint32_t>& readers, 
   const Sizes sizes(graph.type_of(dot.inputs[0]).shape, graph.type_of(dot.inputs[1]).shape,
                     axes_of_dot(graph, dot));
   const bool has_windows = is_windowed(graph, dot.inputs[0]) || is_windowed(graph, dot.inputs[1]);
-  if (sizes.has_vector() ? is_computed_for_it(graph, readers, dot.inputs[1]) : sizes.are_many_tiny())
+  if (sizes.has_vector() ? is_computed_for_it(graph, readers, dot.inputs[1]) : sizes.are_many_tiny(false))
     return false;
   return is_float(dot.type.dtype) && sizes.depth > 1 && dot.type.elements() > 0 && !has_windows &&
          leaves_rows_to_threads(sizes.batch * sizes.rows, dot.type.elements() * sizes.depth);

@@ -6,12 +6,12 @@
 #include <numeric>
 
 #include "runtime/buffer_pool.h"
+#include "runtime/deep_product.h"
+#include "runtime/mirror.h"
 #include "runtime/program.h"
 #include "runtime/running_operand.h"
 #include "runtime/thread_pool.h"
-#include "support/cpu.h"
 #include "support/rounding.h"
-#include "support/transpose_tile.h"
 
 namespace tokamak {
 namespace {
@@ -102,6 +102,7 @@ class BlockRun {
     const int64_t grain = grain_for(step_.block_cost);
     auto work = [&](int64_t begin, int64_t end, std::byte* scratch) {
       Worker worker(*this, scratch);
+      if (is_plain_batch()) return worker.run_batch(begin, end);
       for (int64_t task = begin; task < end; ++task) worker.run_block(part(task));
     };
     if (!is_shared()) {
@@ -116,6 +117,12 @@ class BlockRun {
         tasks, grain,
         [&](int64_t begin, int64_t end, int worker) { work(begin, end, base + worker * scratch_.bytes); },
         workers);
+  }
+
+  /// Whether each block is one of many products that are all there is to do.
+  bool is_plain_batch() const {
+    const BlockStage& stage = step_.stages[0];
+    return step_.stages.size() == 1 && stage.code == nullptr && stage.method->takes_batches();
   }
 
   /// Columns of a stage.
@@ -275,23 +282,52 @@ class BlockRun {
 
     /// Slice by slice: what is done to the sums finds them in the cache. The second operand is packed once.
     void run_block(const Part& part) {
-      for (int64_t row = part.row; row < part.row_end; row += run_.slice_rows_) {
+      const int64_t first = first_row(part);
+      for (int64_t row = first; row < part.row_end; row += run_.slice_rows_) {
         Part slice = part;
         slice.row = row;
         slice.row_end = std::min(row + run_.slice_rows_, part.row_end);
-        is_first_slice_ = row == part.row;
+        is_first_slice_ = row == first;
         is_only_slice_ = is_first_slice_ && slice.row_end == part.row_end;
-        if (run_.step_.mirrored_rows == 0) {
-          run_slice(slice);
-        } else if (slice.column < slice.row_end) {
-          slice.column_end = std::min(slice.column_end, slice.row_end);
-          run_slice(slice);
-          if (run_.is_last_part()) mirror(slice);
-        }
+        if (is_mirrored()) slice.column_end = std::min(slice.column_end, slice.row_end);
+        run_slice(slice);
+        if (is_mirrored() && run_.is_last_part()) mirror_left_of_square(slice);
+      }
+    }
+
+    /// Elements [begin, end) of a batch: runs along its last axis.
+    void run_batch(int64_t begin, int64_t end) {
+      const BlockStage& stage = run_.step_.stages[0];
+      const std::vector<StoredSums::Axis>& stored = stage.stored.batch;
+      auto stride = [](const auto& axes) { return axes.empty() ? 0 : axes.back().stride; };
+      for (int64_t element = begin; element < end;) {
+        const int64_t left = stored.empty() ? 1 : stored.back().extent - element % stored.back().extent;
+        const ProductBatch batch{std::min(left, end - element), stride(stages_[0].lhs.batch),
+                                 stride(stages_[0].rhs.batch), stride(stored)};
+        auto* sums = static_cast<std::byte*>(run_.memory_.find(stage.result)) + offset_of(element, stored);
+        stage.method->multiply_batch(operand_of(0, true, element), operand_of(0, false, element), batch, sums,
+                                     stage.stored.row_stride);
+        element += batch.count;
       }
     }
 
    private:
+    bool is_mirrored() const { return run_.step_.mirrored_rows != 0; }
+
+    /// The square of these rows on the diagonal is computed whole, by whoever has its columns.
+    void mirror_left_of_square(const Part& part) const {
+      const BlockStage& stage = run_.step_.stages[0];
+      const int64_t end = std::max(std::min(part.column_end, part.row), part.column);
+      mirror(static_cast<std::byte*>(run_.memory_.find(stage.result)), stage.stored.row_stride,
+             stage.element_bytes, {part.row, part.row_end, part.column, end});
+    }
+
+    /// The first slice that has anything to compute: above the diagonal there is nothing.
+    int64_t first_row(const Part& part) const {
+      if (!is_mirrored() || part.column < part.row) return part.row;
+      return part.row + (part.column - part.row) / run_.slice_rows_ * run_.slice_rows_;
+    }
+
     void run_slice(const Part& part) {
       std::byte* made = nullptr;  // the rows that the stage before has made
       if (run_.step_.visible != nullptr) visible_ = run_.visible_columns(part.row, part.row_end);
@@ -311,17 +347,6 @@ class BlockRun {
         made = scratch_ + run_.scratch_.stages[i].result;
         if (run_.step_.stages[i].code != nullptr) run_kernel(i, own, sums, is_last ? nullptr : made);
       }
-    }
-
-    /// What these rows have left of their own square, where a transpose of it belongs.
-    void mirror(const Part& part) const {
-      const int64_t bytes = run_.step_.stages[0].element_bytes;
-      const int64_t row_bytes = run_.step_.stages[0].stored.row_stride;
-      auto* result = static_cast<char*>(run_.memory_.find(run_.step_.stages[0].result));
-      const int64_t end = std::min(part.column_end, part.row);
-      transpose_tile(bytes, current_cpu())(result + part.column * row_bytes + part.row * bytes, row_bytes,
-                                           result + part.row * row_bytes + part.column * bytes, row_bytes,
-                                           part.row_end - part.row, std::max<int64_t>(end - part.column, 0));
     }
 
     /// Whether the stage before has made a part of the columns only.
@@ -347,6 +372,12 @@ class BlockRun {
         sums = static_cast<std::byte*>(run_.memory_.find(stage.result)) +
                offset_of(part.element, stage.stored.batch) + part.row * row_bytes +
                part.column * stage.element_bytes;
+      }
+      if (stage.method->takes_batches()) {
+        stage.method->multiply_batch(operand_of(i, true, part.element), operand_of(i, false, part.element),
+                                     {.count = 1, .a_stride = 0, .b_stride = 0, .c_stride = 0}, sums,
+                                     row_bytes);
+        return sums;
       }
       if (stage.method->reads_in_place()) {
         stage.method->multiply_in_place(operand_of(i, true, part.element), operand_of(i, false, part.element),
@@ -510,6 +541,7 @@ class BlockRun {
 }  // namespace
 
 void run_block_step(const BlockStep& step, const BlockMemory& memory, int32_t* failed_check) {
+  if (step.chunk_depth != 0) return run_deep_product(step, memory);
   BlockRun(step, memory, failed_check).run();
 }
 

@@ -73,11 +73,11 @@ struct BlockStage {
   int64_t tasks_per_row = 1;
   int64_t columns_per_task = 1;  ///< the last task of a row may have fewer
 
-  Place result;                  ///< of the sums when there is no kernel,
-  StoredSums stored;             ///< and how they lie there
-  int64_t result_row_bytes = 0;  ///< a block given to the next stage: the bytes of its rows
+  Place result;       ///< of the sums when there is no kernel,
+  StoredSums stored;  ///< and how they lie there
   DType result_dtype = DType::f32;
-  bool over_sums = false;  ///< ... where the sums are, if their rows are as long
+  int64_t result_row_bytes = 0;  ///< a block given to the next stage: the bytes of its rows
+  bool over_sums = false;        ///< ... where the sums are, if their rows are as long
 };
 
 struct BlockStep {
@@ -89,8 +89,12 @@ struct BlockStep {
   /// Not 0: so many steps of k at a time are packed and multiplied, for which the method is made. There is
   /// one stage without code, both operands are packed ahead, and one axis is contracted.
   int64_t part_depth = 0;
+  /// Not 0: these parts make up chunks of so many steps, which threads sum side by side; the sums are added
+  /// in the end. The operands are packed with each part instead, and there is no batch.
+  int64_t chunk_depth = 0;
   /// Not 0: the result is symmetric, and has one stage without code. So many rows at a time, which divide
-  /// those of a block, are computed up to the diagonal; what lies left of their own square is mirrored.
+  /// those of a block, are computed up to the diagonal; what lies left of their own square is mirrored. Where
+  /// a block has all rows, its columns divide these.
   int64_t mirrored_rows = 0;
   std::vector<BlockStage> stages;
   /// The columns of the stage before the last that are needed; null: all.

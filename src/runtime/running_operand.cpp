@@ -224,7 +224,7 @@ void PackingAhead::pack_made_steps(const One& one, int64_t copy, int64_t first, 
                                .lines = {{one.running.about->lines, static_cast<int64_t>(size_of(dtype))}},
                                .contracted = {{end_step - step, maker.row_bytes}},
                                .bounds = {}};
-    pack(one.method, one.is_lhs, steps, 0, one.panels_of_copy(), packed + step * step_bytes);
+    pack_steps(one.method, one.is_lhs, steps, packed + step * step_bytes);
   }
 }
 

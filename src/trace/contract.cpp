@@ -252,7 +252,8 @@ Array tensordot(const Operand& a, const Operand& b, const std::vector<int64_t>& 
   const auto [left, right] = promoted(a, b);
   if (a_axes.size() != b_axes.size()) {
     fail("tensordot",
-         std::to_string(a_axes.size()) + " axes of the first operand and " + std::to_string(b_axes.size()) +
+         to_string(left.type()) + " and " + to_string(right.type()) + ": " + std::to_string(a_axes.size()) +
+             " axes of the first operand and " + std::to_string(b_axes.size()) +
              " of the second do not pair up",
          a.where());
   }

@@ -139,18 +139,23 @@ class Einsum {
                          kEllipsis + static_cast<int>(i));
     }
     value = with_diagonals(value, position);
-    for (size_t i = 0; i < value.names.size(); ++i) note_extent(value.names[i], value.array.shape()[i]);
+    for (size_t i = 0; i < value.names.size(); ++i)
+      note_extent(value.names[i], value.array.shape()[i], array.type());
     values_.push_back(std::move(value));
   }
 
-  void note_extent(int name, int64_t extent) {
+  /// `type` is that of the operand which has it.
+  void note_extent(int name, int64_t extent, const TensorType& type) {
     auto [found, is_new] = extents_.insert({name, extent});
-    if (is_new || extent == 1 || found->second == extent) return;
-    if (found->second != 1) {
-      parser_.fail_with("the subscript " + spelled(name) + " has extents " + std::to_string(found->second) +
-                        " and " + std::to_string(extent));
+    if (is_new || (found->second == 1 && extent != 1)) {
+      found->second = extent;
+      owners_.insert_or_assign(name, type);
+      return;
     }
-    found->second = extent;
+    if (extent == 1 || found->second == extent) return;
+    parser_.fail_with("the subscript " + spelled(name) + " has extents " + std::to_string(found->second) +
+                      " and " + std::to_string(extent) + ", of " + to_string(owners_.at(name)) + " and " +
+                      to_string(type) + ",");
   }
 
   /// Axes with the same name become one: the diagonal of [.., n, n] is every (n + 1)th element of [.., n *
@@ -163,8 +168,9 @@ class Einsum {
       const int64_t extent = x.array.shape()[i];
       const int64_t other = x.array.shape()[static_cast<size_t>(j)];
       if (extent != other) {
-        parser_.fail_with("the subscript " + spelled(x.names[i]) + " of operand " + std::to_string(position) +
-                          " has extents " + std::to_string(extent) + " and " + std::to_string(other));
+        parser_.fail_with("the subscript " + spelled(x.names[i]) + " of " + to_string(x.array.type()) +
+                          ", operand " + std::to_string(position) + ", has extents " +
+                          std::to_string(extent) + " and " + std::to_string(other));
       }
       const int64_t rank = x.array.rank();
       Array flat = moveaxis(x.array, {static_cast<int64_t>(i), j}, {rank - 2, rank - 1});
@@ -282,6 +288,7 @@ class Einsum {
   std::vector<Named> values_;  ///< the operands, then the product of every step
   std::set<size_t> gone_;      ///< those that a product has taken in
   std::map<int, int64_t> extents_;
+  std::map<int, TensorType> owners_;  ///< the operands that these are of
   int64_t ellipsis_rank_ = 0;
   Names output_;
 };

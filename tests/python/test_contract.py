@@ -332,6 +332,30 @@ def test_dot_general(rng):
         tk.dot_general(a, b, contract=((9,), (0,)))
 
 
+@pytest.mark.parametrize("axes", [[3], 3, ((3,),), ((3,), (0,), (1,))])
+@pytest.mark.parametrize("name", ["contract", "batch"])
+def test_dot_general_needs_axes_of_both(rng, name, axes):
+    a, b = small_array(rng, (5, 4), np.float32), small_array(rng, (4, 6), np.float32)
+
+    def product(a, b):
+        return tk.dot_general(a, b, **{"contract": ([1], [0]), name: axes})
+
+    for call in (product, tk.jit(product)):
+        with pytest.raises(tk.UserValueError) as caught:
+            call(a, b)
+        words = f"dot_general: {name} is a list of axes for each of f32[5,4] and f32[4,6], not {axes!r}"
+        assert words in str(caught.value)
+        assert "test_contract.py" in str(caught.value)
+
+
+@pytest.mark.parametrize("axes", [-3, -1, 0])
+def test_tensordot_over_no_axes(rng, axes):
+    a, b = small_array(rng, (2, 3), np.float32), small_array(rng, (4, 5), np.float32)
+    want = np.tensordot(a, b, axes)
+    np.testing.assert_array_equal(tk.jit(lambda a, b: np.tensordot(a, b, axes))(a, b), want)
+    np.testing.assert_array_equal(tk.tensordot(a, b, axes), want)
+
+
 def test_constants_are_part_of_the_program(rng):
     x, w = small_array(rng, (4, 3), np.float32), small_array(rng, (3, 5), np.float32)
     f = tk.jit(lambda x, p: x @ p["w"])

@@ -32,8 +32,25 @@ def with_threads(count, call):
         tk.set_num_threads(before)
 
 
+SYMMETRIC = [
+    (64, 256),
+    (65, 700),
+    (100, 9001),
+    (191, 1500),
+    (192, 256),
+    (200, 1000),
+    (300, 2047),
+    (383, 300),
+    (383, 2048),
+    (384, 256),
+    (385, 300),
+    (400, 1100),
+    (777, 513),
+]
+
+
 @pytest.mark.parametrize("dtype", EPSILON)
-@pytest.mark.parametrize("lines, depth", [(384, 256), (385, 300), (777, 513), (400, 1100)])
+@pytest.mark.parametrize("lines, depth", SYMMETRIC)
 def test_a_matrix_and_its_transpose(lines, depth, dtype):
     x = r(depth, lines, dtype=dtype)
     expected = wide(x).T @ wide(x)
@@ -61,10 +78,42 @@ def test_what_follows_a_symmetric_product():
         np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-11)
 
 
-def test_symmetric_products_do_not_depend_on_threads():
-    x = r(511, 601)
+@pytest.mark.parametrize("depth, lines", [(511, 601), (9001, 100), (1000, 100), (500, 250), (5000, 250)])
+def test_symmetric_products_do_not_depend_on_threads(depth, lines):
+    x = r(depth, lines)
     one, three = (with_threads(count, lambda: tk.jit(lambda x: x.T @ x)(x)) for count in (1, 3))
     np.testing.assert_array_equal(one, three)
+
+
+DEEP = [
+    (lambda x, y: x.T @ y, (9001, 100), (9001, 37)),
+    (lambda x, y: x @ y, (3, 20000), (20000, 5)),
+    (lambda x, y: x @ y.T, (70, 4099), (380, 4099)),
+    (lambda x, y: x[::2].T @ y[::-1], (10000, 33), (5000, 65)),
+    (lambda x, y: x.T @ y + 1, (9001, 100), (9001, 37)),
+]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.int64])
+@pytest.mark.parametrize("case", range(len(DEEP)))
+def test_products_that_are_much_deeper_than_wide(case, dtype):
+    function, left, right = DEEP[case]
+    x, y = (10 * r(*shape) for shape in (left, right))
+    x, y = x.astype(dtype), y.astype(dtype)
+    jitted = tk.jit(function)
+    found = jitted(x, y)
+    if np.issubdtype(dtype, np.integer):
+        np.testing.assert_array_equal(found, function(x, y))
+    else:
+        check_close(found, function(wide(x), wide(y)), dtype)
+    np.testing.assert_array_equal(found, with_threads(1, lambda: jitted(x, y)))
+
+
+def test_deep_products_are_cut_into_chunks():
+    x = r(9001, 100)
+    assert "in chunks of" in tk.jit(lambda x, y: x.T @ y).explain(x, x).kernels[0].loops
+    loops = tk.jit(lambda x: x.T @ x).explain(x).kernels[0].loops
+    assert "in chunks of" in loops and "one half computed, the other mirrored" in loops
 
 
 @pytest.mark.parametrize("dtype, depth", [(np.float64, 16391), (np.float32, 32768)])

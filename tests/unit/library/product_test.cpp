@@ -81,6 +81,34 @@ TEST_F(Product, InPartsThatAreAdded) {
   }
 }
 
+TEST_F(Product, BelowTheDiagonal) {
+  for (DType dtype : {DType::f32, DType::f64}) {
+    for (int64_t n : {1, 5, 16, 47, 100, 161}) {
+      const ProductType type = product_type(dtype);
+      const ProductOperand x = matrix(dtype, n, 600, n % 2 == 0);
+      for (const Cpu& cpu : runnable_cpus()) {
+        const auto method = packed_method(type, n, n, 600, cpu);
+        const Packed a(*method, x, true);
+        const Packed b(*method, x, false);
+        Result all(type, n, n);
+        Result half(type, n, n);
+        multiply(*method, a.memory.get(), b.memory.get(), n, n, all);
+        for (bool add : {false, true}) {
+          method->multiply_below_diagonal(a.memory.get(), b.memory.get(), n, n, half.bytes.data(),
+                                          half.row_stride, add);
+          if (add)
+            method->multiply_adding(a.memory.get(), b.memory.get(), n, n, all.bytes.data(), all.row_stride);
+          for (int64_t row = 0; row < n; ++row) {
+            ASSERT_EQ(std::memcmp(half.at(row, 0), all.at(row, 0), static_cast<size_t>((row + 1) * all.size)),
+                      0)
+                << cpu.name << " row " << row << " of " << n;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST_F(Product, ThroughAnyStrides) {
   const std::vector<std::vector<int64_t>> extents = {
       {6, 5, 4, 3}, {2, 17, 3, 9}, {3, 40, 2, 20}, {20, 2, 1, 33}, {1, 9, 65, 1}};

@@ -109,12 +109,13 @@ TEST(Einsum, Errors) {
                           __LINE__);
   expect_error<UserError>([&] { einsum("i", {x}); }, "has more axes than subscripts", __LINE__);
   expect_error<UserError>([&] { einsum("ijk", {x}); }, "has fewer axes than subscripts", __LINE__);
-  expect_error<UserError>([&] { einsum("ii", {x}); }, "has extents 2 and 3", __LINE__);
+  expect_error<UserError>([&] { einsum("ii", {x}); },
+                          "'i' of f32[2,3], operand 0, has extents 2 and 3 in 'ii'", __LINE__);
   expect_error<UserError>(
       [&] {
         einsum("ij,jk", {x, x});
       },
-      "the subscript 'j' has extents 3 and 2", __LINE__);
+      "the subscript 'j' has extents 3 and 2, of f32[2,3] and f32[2,3], in 'ij,jk'", __LINE__);
   expect_error<UserError>([&] { einsum("ij->k", {x}); }, "'k' is not among the operands'", __LINE__);
   expect_error<UserError>([&] { einsum("ij->ii", {x}); }, "is there twice", __LINE__);
   expect_error<UserError>([&] { einsum("i?", {x}); }, "'?' is no subscript", __LINE__);

@@ -1,0 +1,153 @@
+#include "runtime/deep_product.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/buffer_pool.h"
+#include "runtime/mirror.h"
+#include "runtime/program.h"
+#include "runtime/running_operand.h"
+#include "runtime/thread_pool.h"
+#include "support/rounding.h"
+#include "tokamak/errors.h"
+
+namespace tokamak {
+namespace {
+
+constexpr int64_t kAlign = 64;
+
+/// Rows of the result that are added up, and mirrored, at a time.
+constexpr int64_t kRowsAtOnce = 24;
+
+template <class T>
+void add_row(std::byte* to, const std::byte* row, int64_t columns) {
+  auto* sums = reinterpret_cast<T*>(to);
+  const auto* more = reinterpret_cast<const T*>(row);
+  for (int64_t j = 0; j < columns; ++j) sums[j] += more[j];
+}
+
+using AddRow = void (*)(std::byte* to, const std::byte* row, int64_t columns);
+
+AddRow add_row_of(DType dtype) {
+  switch (product_type(dtype)) {
+    case ProductType::f32:
+      return add_row<float>;
+    case ProductType::f64:
+      return add_row<double>;
+    case ProductType::i32:
+      return add_row<uint32_t>;
+    case ProductType::i64:
+      return add_row<uint64_t>;
+  }
+  throw InternalError("unknown product type");
+}
+
+class DeepRun {
+ public:
+  DeepRun(const BlockStep& step, const BlockMemory& memory)
+      : step_(step),
+        stage_(step.stages[0]),
+        lhs_(running(stage_.lhs, memory)),
+        rhs_(running(stage_.rhs, memory)),
+        lhs_panels_(Panels(*stage_.method, true).count(step.rows)),
+        rhs_panels_(Panels(*stage_.method, false).count(stage_.columns)),
+        rhs_at_(round_up(lhs_panels_ * stage_.method->a_panel_bytes(), kAlign)),
+        scratch_at_(rhs_at_ + round_up(rhs_panels_ * stage_.method->b_panel_bytes(), kAlign)),
+        worker_bytes_(scratch_at_ + round_up(stage_.method->scratch_bytes(), kAlign)),
+        row_bytes_(round_up(stage_.columns * stage_.element_bytes, kAlign)),
+        chunks_((stage_.depth + step.chunk_depth - 1) / step.chunk_depth),
+        result_(static_cast<std::byte*>(memory.find(stage_.result))) {}
+
+  void run() {
+    ThreadPool& pool = ThreadPool::instance();
+    const int workers = pool.num_threads();
+    const Block sums = BufferPool::instance().allocate(chunks_ * chunk_bytes());
+    const Block packed = BufferPool::instance().allocate(worker_bytes_ * workers);
+    sums_ = static_cast<std::byte*>(sums.data());
+    auto* room = static_cast<std::byte*>(packed.data());
+    pool.run(
+        chunks_, 1,
+        [&](int64_t begin, int64_t end, int worker) {
+          for (int64_t chunk = begin; chunk < end; ++chunk) sum_chunk(chunk, room + worker * worker_bytes_);
+        },
+        workers);
+    constexpr double kBytesPerNanosecond = 8;
+    const auto slice_bytes = static_cast<double>(kRowsAtOnce * row_bytes_ * chunks_);
+    pool.run((step_.rows + kRowsAtOnce - 1) / kRowsAtOnce, grain_for(slice_bytes / kBytesPerNanosecond),
+             [&](int64_t begin, int64_t end, int) {
+               for (int64_t slice = begin; slice < end; ++slice) add_chunks(slice * kRowsAtOnce);
+             });
+  }
+
+ private:
+  static RunningOperand running(const BlockOperand& about, const BlockMemory& memory) {
+    const int64_t* strides =
+        about.strided_input < 0 ? about.strides.data() : memory.strides_of(about.strided_input);
+    return {about, memory.find(about.place), strides};
+  }
+
+  bool is_mirrored() const { return step_.mirrored_rows != 0; }
+  int64_t chunk_bytes() const { return step_.rows * row_bytes_; }
+
+  /// A part of its steps at a time, whose operands stay in the cache.
+  void sum_chunk(int64_t chunk, std::byte* packed) const {
+    const int64_t first = chunk * step_.chunk_depth;
+    const int64_t end = std::min(first + step_.chunk_depth, stage_.depth);
+    std::byte* sums = sums_ + chunk * chunk_bytes();
+    const ProductMethod& method = *stage_.method;
+    for (int64_t k = first; k < end; k += step_.part_depth) {
+      pack_part(lhs_, true, k, lhs_panels_, packed);
+      pack_part(rhs_, false, k, rhs_panels_, packed + rhs_at_);
+      if (is_mirrored()) {
+        method.multiply_below_diagonal(packed, packed + rhs_at_, step_.rows, stage_.columns, sums, row_bytes_,
+                                       k != first);
+      } else if (k == first) {
+        method.multiply(packed, packed + rhs_at_, step_.rows, stage_.columns, sums, row_bytes_,
+                        packed + scratch_at_);
+      } else {
+        method.multiply_adding(packed, packed + rhs_at_, step_.rows, stage_.columns, sums, row_bytes_);
+      }
+    }
+  }
+
+  void pack_part(const RunningOperand& operand, bool is_lhs, int64_t first_k, int64_t panels,
+                 std::byte* packed) const {
+    RunningOperand part = operand;
+    part.take_part(first_k, step_.part_depth);
+    pack(*stage_.method, is_lhs, part.operand, 0, panels, packed);
+  }
+
+  void add_chunks(int64_t row) const {
+    const int64_t row_end = std::min(row + kRowsAtOnce, step_.rows);
+    const int64_t stride = stage_.stored.row_stride;
+    const AddRow add = add_row_of(stage_.result_dtype);
+    for (int64_t i = row; i < row_end; ++i) {
+      const int64_t columns = is_mirrored() ? i + 1 : stage_.columns;
+      const std::byte* sums = sums_ + i * row_bytes_;
+      std::byte* to = result_ + i * stride;
+      std::memcpy(to, sums, static_cast<size_t>(columns * stage_.element_bytes));
+      for (int64_t chunk = 1; chunk < chunks_; ++chunk) add(to, sums + chunk * chunk_bytes(), columns);
+    }
+    if (is_mirrored()) mirror(result_, stride, stage_.element_bytes, {row, row_end, 0, row_end});
+  }
+
+  const BlockStep& step_;
+  const BlockStage& stage_;
+  const RunningOperand lhs_;
+  const RunningOperand rhs_;
+  const int64_t lhs_panels_;
+  const int64_t rhs_panels_;
+  const int64_t rhs_at_;  ///< where packed columns begin, behind the rows
+  const int64_t scratch_at_;
+  const int64_t worker_bytes_;
+  const int64_t row_bytes_;  ///< of the sums of a chunk
+  const int64_t chunks_;
+  std::byte* result_;
+  std::byte* sums_ = nullptr;  ///< of all chunks
+};
+
+}  // namespace
+
+void run_deep_product(const BlockStep& step, const BlockMemory& memory) { DeepRun(step, memory).run(); }
+
+}  // namespace tokamak
