@@ -1,5 +1,6 @@
-// What this machine can do: bandwidth of memory, and fused multiply-adds in registers. Compiled for the processor it
-// runs on, and called by roofline.py, every function on each thread with its own part of the arrays.
+// What this machine can do: bandwidth of memory, and fused multiply-adds in registers. Compiled for the
+// processor it runs on, and called by roofline.py, every function on each thread with its own part of the
+// arrays.
 
 #include <immintrin.h>
 
@@ -19,7 +20,8 @@ static Floats fma(Floats a, Floats b, Floats c) { return _mm256_fmadd_ps(a, b, c
 
 constexpr int64_t kLanes = sizeof(Floats) / sizeof(float);
 
-/// Keeps the compiler from leaving out what leads to the value, and from knowing it: equal sums would become one.
+/// Keeps the compiler from leaving out what leads to the value, and from knowing it: equal sums would become
+/// one.
 static void keep(Floats& value) { asm volatile("" : "+v"(value)); }
 
 extern "C" {

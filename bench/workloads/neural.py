@@ -313,7 +313,14 @@ def residual_workload(constant: bool, **settings) -> Workload:
         function=residual_block,
         tokamak=tokamak_residual_block,
         inputs=residual_inputs,
-        flops=2 * 2.0 * 8 * 56 * 56 * 64 * 64 * 4,  # four products for a result and channel: Winograd's F(2x2, 3x3)
+        flops=2
+        * 2.0
+        * 8
+        * 56
+        * 56
+        * 64
+        * 64
+        * 4,  # four products for a result and channel: Winograd's F(2x2, 3x3)
         constants=1 if constant else None,
         torch=torch_residual_block,
         jax=jax_residual_block,

@@ -35,7 +35,9 @@ COMMENT = re.compile(r"(?s)<!--.*?-->")
 
 def pages_of_the_project(root: Path) -> dict[Path, str]:
     """The files that are pages, with the names they have in the site."""
-    pages = {path: path.stem for folder in ("docs/*.md", "examples/*.ipynb") for path in sorted(root.glob(folder))}
+    pages = {
+        path: path.stem for folder in ("docs/*.md", "examples/*.ipynb") for path in sorted(root.glob(folder))
+    }
     return pages | {root / name: name.partition(".")[0].lower() for name in ("README.md", "CONTRIBUTING.md")}
 
 

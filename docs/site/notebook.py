@@ -9,7 +9,9 @@ from typing import Any
 
 def page_of(notebook: Path, pictures: Path) -> str:
     cells = json.loads(notebook.read_text())["cells"]
-    return "\n\n".join(part for i, cell in enumerate(cells) for part in parts_of(cell, f"{notebook.stem}-{i}", pictures))
+    return "\n\n".join(
+        part for i, cell in enumerate(cells) for part in parts_of(cell, f"{notebook.stem}-{i}", pictures)
+    )
 
 
 def parts_of(cell: dict[str, Any], name: str, pictures: Path) -> list[str]:

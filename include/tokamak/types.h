@@ -15,9 +15,9 @@ namespace TOKAMAK_API tokamak {
 /// Element types. The order is the order of ir text, tables and tests; nothing depends on the numbers.
 enum class DType : uint8_t { boolean, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64 };
 
-inline constexpr DType kAllDTypes[] = {
-    DType::boolean, DType::i8,  DType::i16, DType::i32,  DType::i64, DType::u8, DType::u16,
-    DType::u32,     DType::u64, DType::f16, DType::bf16, DType::f32, DType::f64};
+inline constexpr DType kAllDTypes[] = {DType::boolean, DType::i8,  DType::i16, DType::i32, DType::i64,
+                                       DType::u8,      DType::u16, DType::u32, DType::u64, DType::f16,
+                                       DType::bf16,    DType::f32, DType::f64};
 
 /// Bytes of one element in memory; a bool is one byte, 0 or 1.
 size_t size_of(DType dtype);

@@ -177,9 +177,7 @@ def bound_of(kernel: _native.KernelReport, roofline: _native.Roofline) -> tuple[
     """The least time the machine could take, and what limits it. No array that is smaller than what the kernel touches is read
     more slowly than that."""
     touched = kernel.bytes_read + kernel.bytes_written
-    level = next(
-        (level for level in reversed(roofline.levels) if level.bytes <= touched), roofline.levels[0]
-    )
+    level = next((level for level in reversed(roofline.levels) if level.bytes <= touched), roofline.levels[0])
     moving = touched / level.bytes_per_second
     computing = kernel.flops / (
         roofline.f64_flops if kernel.dtype in ("f64", "i64", "u64") else roofline.f32_flops

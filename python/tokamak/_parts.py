@@ -135,9 +135,7 @@ def strides_of(argument: Array, part: Part) -> tuple[int, ...]:
     return tuple(1 if axis < 0 else whole[axis] * step for axis, step in part.axes)
 
 
-def written(
-    arguments: list[Array], trace: _native.Trace
-) -> tuple[list[tuple[int, Part]], list[Array]]:
+def written(arguments: list[Array], trace: _native.Trace) -> tuple[list[tuple[int, Part]], list[Array]]:
     """The parts of arguments that were written to, and the elements they have now."""
     parts: list[tuple[int, Part]] = []
     elements: list[Array] = []

@@ -126,7 +126,8 @@ class OperandWalk {
       at_ = inside.index;
       guard_.insert(guard_.end(), inside.guard.begin(), inside.guard.end());
       passed_.push_back(value_);
-    } else if (node.op == Op::convert && is_read_by_products(graph_.type_of(node.inputs[0]).dtype, node.type.dtype)) {
+    } else if (node.op == Op::convert &&
+               is_read_by_products(graph_.type_of(node.inputs[0]).dtype, node.type.dtype)) {
       passed_.push_back(value_);
     } else {
       return false;

@@ -4,29 +4,35 @@
 //
 // Meaning
 //   Every node makes one value from the values before it. Nodes are kept in an order in which operands come
-//   first; the order means nothing else. There are no side effects, and no node depends on the number of threads.
-//   - Element-wise operands broadcast by NumPy's rule (aligned on the right, extent 1 stretches) and share a dtype;
+//   first; the order means nothing else. There are no side effects, and no node depends on the number of
+//   threads.
+//   - Element-wise operands broadcast by NumPy's rule (aligned on the right, extent 1 stretches) and share a
+//   dtype;
 //     conversions are explicit. `select` takes a bool first operand, `clamp` is (low, x, high).
 //   - Integer arithmetic wraps. Integer division, floor_div, mod and fmod by zero give 0, as NumPy does;
-//     the most negative number divided by -1 wraps. Shifts by the width or more, or by a negative amount, give 0 (or
-//     the sign). Integer pow wraps; a negative exponent gives 1 for base 1, 1 or -1 for base -1, and 0 for any other.
-//     popcount counts the bits of the absolute value, and gives u8.
+//     the most negative number divided by -1 wraps. Shifts by the width or more, or by a negative amount,
+//     give 0 (or the sign). Integer pow wraps; a negative exponent gives 1 for base 1, 1 or -1 for base -1,
+//     and 0 for any other. popcount counts the bits of the absolute value, and gives u8.
 //   - Float arithmetic is IEEE-754, each op rounded once. max, min, reduce_max, reduce_min, argmax and argmin
-//     propagate NaN. f16 and bf16 compute in f32 and round the result of each op; their sums accumulate in f32.
-//     Of operands that compare equal (+0 and -0), max, min and clamp give the second (for f16 the first), as NumPy does
-//     on x86-64; clamp is min(max(x, low), high). Which zero reduce_max and reduce_min give is not specified, nor is the
-//     payload of any NaN. A sum of negative zeros is +0. floor_div and mod are Python's, as in NumPy.
+//     propagate NaN. f16 and bf16 compute in f32 and round the result of each op; their sums accumulate in
+//     f32. Of operands that compare equal (+0 and -0), max, min and clamp give the second (for f16 the
+//     first), as NumPy does on x86-64; clamp is min(max(x, low), high). Which zero reduce_max and reduce_min
+//     give is not specified, nor is the payload of any NaN. A sum of negative zeros is +0. floor_div and mod
+//     are Python's, as in NumPy.
 //   - convert from float to integer truncates; what does not fit becomes what x86 makes of it in NumPy
-//     (the "integer indefinite" pattern narrowed), never undefined: i8, i16, u8 and u16 go through i32, u32 through i64.
-//     convert to a float rounds once. convert to bool is "not zero", true for NaN.
+//     (the "integer indefinite" pattern narrowed), never undefined: i8, i16, u8 and u16 go through i32, u32
+//     through i64. convert to a float rounds once. convert to bool is "not zero", true for NaN.
 //   - bitcast reads the bits of integers and of f32 and f64 as another dtype of the same size.
 //   - Sums are associated in a fixed way that depends on types, shapes and layouts only, not on threads.
 //   - argmax and argmin give the first index, as i64. Empty max, min, argmax, argmin are type errors.
-//   - sort {axis} rises along the axis, with -0 before +0 and NaNs last. argsort {axis} gives the positions of the
+//   - sort {axis} rises along the axis, with -0 before +0 and NaNs last. argsort {axis} gives the positions
+//   of the
 //     elements in that order, as i64; elements that compare equal (+0 and -0, and all NaNs) keep their order.
 //   - gather {axis}: operand[:axis] + indices.shape + operand[axis+1:], the indices an integer tensor.
-//   - scatter {axis}(operand, indices, updates): the operand with updates combined in at those places, in order.
-//   - dynamic_slice(operand, start...) {sizes} and dynamic_update_slice(operand, update, start...) take one scalar
+//   - scatter {axis}(operand, indices, updates): the operand with updates combined in at those places, in
+//   order.
+//   - dynamic_slice(operand, start...) {sizes} and dynamic_update_slice(operand, update, start...) take one
+//   scalar
 //     integer start per axis and clamp it so that the window lies inside.
 
 #include <cstdint>
@@ -113,8 +119,8 @@ class Graph {
 /// For each node the number of operand slots (and outputs of the graph) that read it.
 std::vector<uint32_t> count_uses(const Graph& graph);
 
-/// The op's type rule. Declared here because Graph::add must hold to it; defined by src/ops, which has the rules.
-/// Throws UserError located at `where`.
+/// The op's type rule. Declared here because Graph::add must hold to it; defined by src/ops, which has the
+/// rules. Throws UserError located at `where`.
 TensorType infer_type(Op op, std::span<const TensorType> inputs, const Attributes& attributes,
                       const SourceLocation& where);
 
@@ -136,7 +142,8 @@ class GraphRewriter {
   bool is_mapped(Value old_value) const { return mapped_[index_of(old_value)]; }
 
   void map(Value old_value, Value new_value);
-  /// Adds the same node to the new graph, its inputs mapped; maps and returns it. Parameters are there already.
+  /// Adds the same node to the new graph, its inputs mapped; maps and returns it. Parameters are there
+  /// already.
   Value copy(Value old_value);
   /// Sets the outputs and hands the graph over.
   Graph finish();

@@ -29,7 +29,8 @@ T take(const Tensor& tensor, int64_t i) {
   return value;
 }
 
-/// The float with `kMantissa` explicit mantissa bits and exponent bias `kBias` nearest to `value`, ties to even.
+/// The float with `kMantissa` explicit mantissa bits and exponent bias `kBias` nearest to `value`, ties to
+/// even.
 template <int kMantissa, int kBias>
 uint16_t narrow(double value) {
   constexpr int kExponentMax = 2 * kBias + 1;
@@ -42,7 +43,8 @@ uint16_t narrow(double value) {
   int exponent = std::ilogb(magnitude);
   if (exponent < 1 - kBias) exponent = 1 - kBias;  // subnormal: the smallest exponent, fewer bits
   const double scaled = std::nearbyint(std::scalbn(magnitude, kMantissa - exponent));
-  const auto units = static_cast<uint32_t>(scaled);  // 2^kMantissa has the hidden bit; a carry steps the exponent
+  const auto units =
+      static_cast<uint32_t>(scaled);  // 2^kMantissa has the hidden bit; a carry steps the exponent
   const uint32_t bits = (static_cast<uint32_t>(exponent + kBias - 1) << kMantissa) + units;
   return sign | (bits >= infinity ? infinity : static_cast<uint16_t>(bits));
 }
@@ -52,11 +54,20 @@ uint16_t narrow(double value) {
 Tensor scalar_tensor(DType dtype, double value) {
   Tensor tensor(TensorType{dtype, {}});
   switch (dtype) {
-    case DType::f16: put(tensor, f64_to_f16(value)); break;
-    case DType::bf16: put(tensor, f64_to_bf16(value)); break;
-    case DType::f32: put(tensor, static_cast<float>(value)); break;
-    case DType::f64: put(tensor, value); break;
-    default: return scalar_tensor(dtype, static_cast<int64_t>(value));
+    case DType::f16:
+      put(tensor, f64_to_f16(value));
+      break;
+    case DType::bf16:
+      put(tensor, f64_to_bf16(value));
+      break;
+    case DType::f32:
+      put(tensor, static_cast<float>(value));
+      break;
+    case DType::f64:
+      put(tensor, value);
+      break;
+    default:
+      return scalar_tensor(dtype, static_cast<int64_t>(value));
   }
   return tensor;
 }
@@ -65,37 +76,52 @@ Tensor scalar_tensor(DType dtype, int64_t value) {
   if (is_float(dtype)) return scalar_tensor(dtype, static_cast<double>(value));
   Tensor tensor(TensorType{dtype, {}});
   if (dtype == DType::boolean) value = value != 0;
-  std::memcpy(tensor.mutable_data(), &value, size_of(dtype));  // little-endian: the low bytes are the wrapped value
+  std::memcpy(tensor.mutable_data(), &value,
+              size_of(dtype));  // little-endian: the low bytes are the wrapped value
   return tensor;
 }
 
 int64_t element_as_int(const Tensor& tensor, int64_t i) {
   switch (tensor.type().dtype) {
     case DType::boolean:
-    case DType::u8: return take<uint8_t>(tensor, i);
-    case DType::u16: return take<uint16_t>(tensor, i);
-    case DType::u32: return take<uint32_t>(tensor, i);
+    case DType::u8:
+      return take<uint8_t>(tensor, i);
+    case DType::u16:
+      return take<uint16_t>(tensor, i);
+    case DType::u32:
+      return take<uint32_t>(tensor, i);
     case DType::u64:
-    case DType::i64: return take<int64_t>(tensor, i);
-    case DType::i8: return take<int8_t>(tensor, i);
-    case DType::i16: return take<int16_t>(tensor, i);
-    case DType::i32: return take<int32_t>(tensor, i);
+    case DType::i64:
+      return take<int64_t>(tensor, i);
+    case DType::i8:
+      return take<int8_t>(tensor, i);
+    case DType::i16:
+      return take<int16_t>(tensor, i);
+    case DType::i32:
+      return take<int32_t>(tensor, i);
     case DType::f16:
     case DType::bf16:
     case DType::f32:
-    case DType::f64: break;
+    case DType::f64:
+      break;
   }
   throw InternalError("element_as_int of " + to_string(tensor.type()));
 }
 
 double element_as_double(const Tensor& tensor, int64_t i) {
   switch (tensor.type().dtype) {
-    case DType::f16: return f16_to_f32(take<uint16_t>(tensor, i));
-    case DType::bf16: return bf16_to_f32(take<uint16_t>(tensor, i));
-    case DType::f32: return take<float>(tensor, i);
-    case DType::f64: return take<double>(tensor, i);
-    case DType::u64: return static_cast<double>(take<uint64_t>(tensor, i));
-    default: return static_cast<double>(element_as_int(tensor, i));
+    case DType::f16:
+      return f16_to_f32(take<uint16_t>(tensor, i));
+    case DType::bf16:
+      return bf16_to_f32(take<uint16_t>(tensor, i));
+    case DType::f32:
+      return take<float>(tensor, i);
+    case DType::f64:
+      return take<double>(tensor, i);
+    case DType::u64:
+      return static_cast<double>(take<uint64_t>(tensor, i));
+    default:
+      return static_cast<double>(element_as_int(tensor, i));
   }
 }
 
@@ -104,8 +130,8 @@ float f16_to_f32(uint16_t bits) {
   const int mantissa = bits & 0x3ff;
   const float sign = (bits & 0x8000) != 0 ? -1.0F : 1.0F;
   if (exponent == 0x1f) {
-    const uint32_t wide = (uint32_t{bits} & 0x8000) << 16 | 0x7f800000 | static_cast<uint32_t>(mantissa) << 13 |
-                          (mantissa != 0 ? 0x00400000 : 0);
+    const uint32_t wide = (uint32_t{bits} & 0x8000) << 16 | 0x7f800000 |
+                          static_cast<uint32_t>(mantissa) << 13 | (mantissa != 0 ? 0x00400000 : 0);
     return std::bit_cast<float>(wide);
   }
   if (exponent == 0) return sign * std::ldexp(static_cast<float>(mantissa), -24);

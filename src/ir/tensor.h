@@ -35,7 +35,8 @@ class Tensor {
 
   /// Same type and same bits.
   friend bool operator==(const Tensor& a, const Tensor& b) {
-    return a.type_ == b.type_ && (a.bytes_ == b.bytes_ || std::memcmp(a.data(), b.data(), a.byte_size()) == 0);
+    return a.type_ == b.type_ &&
+           (a.bytes_ == b.bytes_ || std::memcmp(a.data(), b.data(), a.byte_size()) == 0);
   }
 
  private:

@@ -138,10 +138,11 @@ UserError out_of_range(const Node& node, int64_t extent) {
       return {"zero-size array to reduction operation which has no identity: the mask is true nowhere",
               node.where};
     case Word::check_fits:
-      return {"one of Python's numbers is out of bounds: integers have 64 bits among themselves and those of the "
-              "dtype of an array that they meet, and floats have no complex powers; an argument named in "
-              "static_argnames is computed with as Python does",
-              node.where, UserError::Kind::overflow};
+      return {
+          "one of Python's numbers is out of bounds: integers have 64 bits among themselves and those of the "
+          "dtype of an array that they meet, and floats have no complex powers; an argument named in "
+          "static_argnames is computed with as Python does",
+          node.where, UserError::Kind::overflow};
     case Word::check_bin:
       return {"np.bincount: an element is negative, or not below minlength=" + std::to_string(extent),
               node.where};

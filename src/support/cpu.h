@@ -8,12 +8,13 @@ namespace tokamak {
 /// The processor that code is made for. Chosen once per process, from TOKAMAK_CPU:
 /// "native" (default), or an x86-64 level: "x86-64" (SSE2), "x86-64-v3" (AVX2, FMA), "x86-64-v4" (AVX-512).
 struct Cpu {
-  std::string name;      ///< as in TOKAMAK_CPU
-  int vector_bytes = 16; ///< width of a register: 16, 32 or 64
+  std::string name;       ///< as in TOKAMAK_CPU
+  int vector_bytes = 16;  ///< width of a register: 16, 32 or 64
   bool fma = false;
   bool f16c = false;
   bool avx512 = false;  ///< F, BW, DQ and VL together
-  bool runs_here = true; ///< false when this machine lacks what the level needs; code for it can only be looked at
+  bool runs_here =
+      true;  ///< false when this machine lacks what the level needs; code for it can only be looked at
 
   int64_t l1_bytes = 32 << 10;
   int64_t l2_bytes = 512 << 10;

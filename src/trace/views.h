@@ -10,8 +10,8 @@
 
 namespace tokamak {
 
-/// The result of a view op (broadcast, reshape, transpose, slice, reverse, window) of type `result` over the same
-/// memory. A reshape that strides cannot express is made over a dense copy.
+/// The result of a view op (broadcast, reshape, transpose, slice, reverse, window) of type `result` over the
+/// same memory. A reshape that strides cannot express is made over a dense copy.
 Array view_of(Op op, const Array& operand, const Attributes& attributes, TensorType result);
 
 /// The byte strides that show `from` as `to`; nullopt when only a copy can.

@@ -10,13 +10,14 @@
 #include "exhaustive/quarter_turns.h"
 
 // The functions of libmvec, whose error is at most 4 ULP of a double.
-#define TOKAMAK_LIBMVEC(F)                                                                                \
-  F(exp)                                                                                                  \
-  F(exp2)                                                                                                 \
-  F(expm1)                                                                                                \
-  F(log)                                                                                                  \
-  F(log2) F(log10) F(log1p) F(sin) F(cos) F(tan) F(asin) F(acos) F(atan) F(sinh) F(cosh) F(tanh) F(asinh) \
-      F(acosh) F(atanh) F(erf) F(erfc) F(cbrt)
+#define TOKAMAK_LIBMVEC(F)                                                                                 \
+  F(exp)                                                                                                   \
+  F(exp2)                                                                                                  \
+  F(expm1)                                                                                                 \
+  F(log)                                                                                                   \
+  F(log2)                                                                                                  \
+  F(log10) F(log1p) F(sin) F(cos) F(tan) F(asin) F(acos) F(atan) F(sinh) F(cosh) F(tanh) F(asinh) F(acosh) \
+      F(atanh) F(erf) F(erfc) F(cbrt)
 extern "C" {
 #define TOKAMAK_DECLARE(name) __m256d _ZGVdN4v_##name(__m256d);
 TOKAMAK_LIBMVEC(TOKAMAK_DECLARE)

@@ -226,7 +226,11 @@ def _native(folder, *words, code):
         (["script.py:activation", *ARGS, "--show", "nonsense"], 2, "there is no 'nonsense'"),
         (["script.py:activation", *ARGS, "-o", "no/folder.html"], 1, "cannot write no/folder.html"),
         (["script.py:activation", *ARGS, "-o", "."], 1, "cannot write .: it is a folder"),
-        (["script.py:activation", *ARGS, "-o", "script.py"], 1, "script.py would be overwritten by what is made"),
+        (
+            ["script.py:activation", *ARGS, "-o", "script.py"],
+            1,
+            "script.py would be overwritten by what is made",
+        ),
         (["script.py:activation", *ARGS, "-o", ""], 2, "-o needs the name of a file"),
         (["script.py:activation", *ARGS, "--seed", "-1"], 2, "--seed takes a number from 0 on"),
         (["missing.tok"], 1, "cannot open missing.tok"),
@@ -524,7 +528,10 @@ def test_outputs_stay_where_they_were_asked_for(tmp_path):
     assert "would be overwritten" in command(tmp_path, "profile", "wanders.py", "-o", "wanders.py", code=1)
     assert script.read_text() == before
     command(tmp_path, "profile", "wanders.py", "-o", "page.html")
-    assert sorted(path.name for path in tmp_path.iterdir() if path.suffix != ".pyc") == ["page.html", "wanders.py"]
+    assert sorted(path.name for path in tmp_path.iterdir() if path.suffix != ".pyc") == [
+        "page.html",
+        "wanders.py",
+    ]
 
 
 def test_messages_of_several_lines_are_whole(tmp_path):
@@ -535,5 +542,7 @@ def test_messages_of_several_lines_are_whole(tmp_path):
 
 def test_bench_compiles_before_numpy_runs(tmp_path):
     """What cannot be compiled may not come to an end."""
-    (tmp_path / "endless.py").write_text("def f(x):\n    while x.max() > 0:\n        x = x + 0\n    return x\n")
+    (tmp_path / "endless.py").write_text(
+        "def f(x):\n    while x.max() > 0:\n        x = x + 0\n    return x\n"
+    )
     assert "`while`" in command(tmp_path, "bench", "endless.py:f", "--args", "f32[3]", code=1)

@@ -30,9 +30,28 @@ def shell(folder, line):
     )
 
 
-NATIVE_COMMANDS = ["opt f.tok", "run f.tok", "explain f.tok", "cache", "--help", "opt --help", "opt --list-passes"]
-PYTHON_COMMANDS = ["explain script.py:activation --args 'f32[3],f32[3]'", "--help", "explain --help", "--version"]
-PYTHON_COMMANDS += ["cache script.py", "completion bash", "doctor --quick", "doctor --quick --json", "opt f.tok"]
+NATIVE_COMMANDS = [
+    "opt f.tok",
+    "run f.tok",
+    "explain f.tok",
+    "cache",
+    "--help",
+    "opt --help",
+    "opt --list-passes",
+]
+PYTHON_COMMANDS = [
+    "explain script.py:activation --args 'f32[3],f32[3]'",
+    "--help",
+    "explain --help",
+    "--version",
+]
+PYTHON_COMMANDS += [
+    "cache script.py",
+    "completion bash",
+    "doctor --quick",
+    "doctor --quick --json",
+    "opt f.tok",
+]
 
 
 @pytest.mark.parametrize(
@@ -42,7 +61,9 @@ def test_what_cannot_be_printed_is_an_error(folder, words):
     for where, reason in ((">/dev/full", "No space left on device"), (">&-", "")):
         done = shell(folder, f"{words} {where}")
         assert done.returncode == 1, done.stderr
-        assert "cannot write to the standard output" in done.stderr or "script.py raised OSError" in done.stderr
+        assert (
+            "cannot write to the standard output" in done.stderr or "script.py raised OSError" in done.stderr
+        )
         assert reason in done.stderr
         assert "Traceback" not in done.stderr and "Exception ignored" not in done.stderr
         assert len(done.stderr.splitlines()) == 1 or "script.py raised" in done.stderr
@@ -80,7 +101,9 @@ def test_options_of_text_ir_as_the_help_says(folder):
     assert "result 0" in command(folder, "run", "--seed", "3", "f.tok")
     assert "needs a value" in command(folder, "explain", "f.tok", "--show", code=2)
     assert "needs a value" in command(folder, "explain", "--show", "--json", "f.tok", code=2)
-    assert "there is no 'nonsense'" in command(folder, "explain", "f.tok", "--show", "nonsense", "--json", code=2)
+    assert "there is no 'nonsense'" in command(
+        folder, "explain", "f.tok", "--show", "nonsense", "--json", code=2
+    )
 
 
 def test_json_has_what_is_shown(folder):
@@ -115,9 +138,24 @@ def test_wrong_endings(folder, name, path, message):
 
 
 def test_what_is_written_is_said(folder, tmp_path):
-    for name, path in (("explain", "e.html"), ("profile", "p.json"), ("profile", "p.HTML"), ("compare", "c.json")):
+    for name, path in (
+        ("explain", "e.html"),
+        ("profile", "p.json"),
+        ("profile", "p.HTML"),
+        ("compare", "c.json"),
+    ):
         written = tmp_path / path
-        words = [sys.executable, "-m", "tokamak", name, "script.py:activation", *ARGS, "--json", "-o", written]
+        words = [
+            sys.executable,
+            "-m",
+            "tokamak",
+            name,
+            "script.py:activation",
+            *ARGS,
+            "--json",
+            "-o",
+            written,
+        ]
         done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=120, check=True)
         assert done.stderr.splitlines()[-1] == f"written to {written}"
         json.loads(done.stdout)

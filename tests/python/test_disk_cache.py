@@ -165,7 +165,9 @@ def test_full_and_read_only_disks(folder):
     folder.mkdir(mode=0o700)
     try:
         subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", "size=4k,mode=700", "tmpfs", folder], check=True, capture_output=True
+            ["mount", "-t", "tmpfs", "-o", "size=4k,mode=700", "tmpfs", folder],
+            check=True,
+            capture_output=True,
         )
     except subprocess.CalledProcessError:
         pytest.skip("needs the right to mount")

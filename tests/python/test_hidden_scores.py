@@ -279,6 +279,8 @@ def test_threads(threads):
         tk.set_num_threads(before)
 
 
-@pytest.mark.parametrize("mask", [CAUSAL, np.where(CAUSAL, 0, -1e9).astype(np.float32)], ids=["bools", "added"])
+@pytest.mark.parametrize(
+    "mask", [CAUSAL, np.where(CAUSAL, 0, -1e9).astype(np.float32)], ids=["bools", "added"]
+)
 def test_masks_that_are_arguments_are_not_said_to_be_skipped(mask):
     assert not skips(lambda q, k, v, mask: tk.attention(q, k, v, mask), *inputs(), mask)

@@ -53,11 +53,19 @@ ONE_KERNEL = {
     "double": (lambda x, y: x.T @ (y / 3), r(300, 150, dtype=float), r(300, 130, dtype=float)),
     "widened": (lambda x, y: x.astype(float) @ (y / 3).astype(float), r(150, 40), r(40, 130)),
     "half": (lambda x, y: x @ (y * y), r(150, 40, dtype=np.float16), r(40, 130, dtype=np.float16)),
-    "integers": (lambda x, y: x @ (y + 1), small_integers(150, 40).astype(np.int32), small_integers(40, 130).astype(np.int32)),
+    "integers": (
+        lambda x, y: x @ (y + 1),
+        small_integers(150, 40).astype(np.int32),
+        small_integers(40, 130).astype(np.int32),
+    ),
     "converted": (lambda x, w: x @ w.astype(np.float32), r(150, 40), small_integers(40, 130)),
     "quantised": (quantised, r(150, 512), small_integers(512, 300), r(300)),
     "rows of weights normalised": (normalised, r(300, 64), r(200, 64)),
-    "weights of a convolution": (lambda x, w: tk.conv(x, w / 3, padding=1), r(2, 16, 20, 20), r(32, 16, 3, 3)),
+    "weights of a convolution": (
+        lambda x, w: tk.conv(x, w / 3, padding=1),
+        r(2, 16, 20, 20),
+        r(32, 16, 3, 3),
+    ),
     "attention": (attention, r(*Q), r(*Q), r(*Q)),
     "causal attention": (causal_attention, r(*Q), r(*Q), r(*Q)),
     "one row": (lambda x, w, s: x @ (w.astype(np.float32) * s), r(512), small_integers(512, 300), r(300)),
@@ -77,7 +85,13 @@ def test_is_one_kernel_and_right(name):
     explained = compiled.explain(*arguments)
     assert len(explained.kernels) == 1, str(explained)
     wanted = np.asarray(function(*(doubled(a) for a in arguments)))
-    step = 2e-3 if result.dtype == np.float16 else 1e-12 if result.dtype == np.float64 and name == "double" else 2e-6
+    step = (
+        2e-3
+        if result.dtype == np.float16
+        else 1e-12
+        if result.dtype == np.float64 and name == "double"
+        else 2e-6
+    )
     assert np.abs(result - wanted).max() <= step * max(1, np.abs(wanted).max())
 
 

@@ -46,7 +46,9 @@ def test_it_renders(browser, pages, page, width, dark):
 def test_tables_fit_phones(browser, pages, page):
     tab = browser.open(pages[0] / f"{page}.html", width=390)
     tab.wait("document.querySelectorAll('tbody tr').length > 0")
-    assert tab.run("[...document.querySelectorAll('.scroll')].every(one => one.scrollWidth <= one.clientWidth + 1)")
+    assert tab.run(
+        "[...document.querySelectorAll('.scroll')].every(one => one.scrollWidth <= one.clientWidth + 1)"
+    )
 
 
 def test_six_kernels_above_one(browser, pages):

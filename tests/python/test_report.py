@@ -483,7 +483,9 @@ def test_tables_fit_phones(browser, page_file):
         tab.run("document.querySelectorAll('details').forEach(one => (one.open = true))")
         assert cut_tables(tab) == []
         # What a column is called is there, too.
-        shown = "getComputedStyle(document.querySelector('#kernel-table tbody tr').cells[1], '::before').content"
+        shown = (
+            "getComputedStyle(document.querySelector('#kernel-table tbody tr').cells[1], '::before').content"
+        )
         assert tab.run(shown) == '"reads"'
 
 

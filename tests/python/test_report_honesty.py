@@ -55,7 +55,9 @@ def test_writes_leave_nothing_dead(function, arguments):
     assert "dead" not in str(e)
     drawn = e.draw("graph").svg
     assert "line-through" not in drawn
-    assert all(one.is_view for one in e.traced if one.is_dead)  # x[:4], of which only the new elements are read
+    assert all(
+        one.is_view for one in e.traced if one.is_dead
+    )  # x[:4], of which only the new elements are read
 
 
 def test_what_the_user_left_unused_is_still_dead():
@@ -325,7 +327,10 @@ def test_strange_paths(tmp_path):
     assert len(tk.load_profile(f"{folder}/trace.json").kernels) == 1
     f.explain(np.ones(3)).save(f"{folder}/report.html", measure=False)
     assert sorted(os.listdir(folder)) == ["report.html", "trace.html", "trace.json"]
-    with pytest.raises(tk.UserError, match="cannot write .*odd.xff/missing"), tk.profile(f"{folder}/missing/t.json"):
+    with (
+        pytest.raises(tk.UserError, match="cannot write .*odd.xff/missing"),
+        tk.profile(f"{folder}/missing/t.json"),
+    ):
         pass
     with pytest.raises(tk.UserError, match="cannot read"):
         tk.load_profile(f"{folder}/missing.json")

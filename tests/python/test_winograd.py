@@ -129,7 +129,9 @@ def test_small_integers_are_exact():
 def test_error_where_scales_differ():
     rng = np.random.default_rng(5)
     for spread in (2, 6, 12):
-        x = random(rng, 2, 64, 40, 40) * 10 ** rng.uniform(-spread, spread, (2, 64, 40, 40)).astype(np.float32)
+        x = random(rng, 2, 64, 40, 40) * 10 ** rng.uniform(-spread, spread, (2, 64, 40, 40)).astype(
+            np.float32
+        )
         w = random(rng, 64, 64, 3, 3) * 10 ** rng.uniform(-spread, spread, (64, 64, 3, 3)).astype(np.float32)
         error = np.abs(both_ways(x, w, padding=1) - reference(x, w))
         assert (error <= 4 * np.finfo(np.float32).eps * size_of_terms(x, w)).all()
@@ -145,7 +147,9 @@ def test_a_result_depends_on_its_window_only():
         large = x.copy()
         large[0, 5, y, column] = 1e30
         after = f(large)
-        after[0, :, y - 1 : y + 2, column - 1 : column + 2] = before[0, :, y - 1 : y + 2, column - 1 : column + 2]
+        after[0, :, y - 1 : y + 2, column - 1 : column + 2] = before[
+            0, :, y - 1 : y + 2, column - 1 : column + 2
+        ]
         np.testing.assert_array_equal(after, before)
 
 

@@ -64,7 +64,9 @@ def run(options: argparse.Namespace) -> int:
         for label, one in (("NumPy", numpy), ("Tokamak", compiled)):
             best, median = _format.time_text(one["best"]), _format.time_text(one["median"])
             output.print_text(f"  {label:8} {best:>9}   (the best of {len(times[0])} turns; median {median})")
-        output.print_text(f"  {faster:.2f} times as fast as NumPy; the first call took {_format.time_text(first)}")
+        output.print_text(
+            f"  {faster:.2f} times as fast as NumPy; the first call took {_format.time_text(first)}"
+        )
         output.print_text("  the results agree" if agree else "  THE RESULTS DIFFER")
     return OK if agree else INPUT_ERROR
 

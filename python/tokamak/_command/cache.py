@@ -26,7 +26,9 @@ runs it and lists what the jitted functions of its module hold in the end, how o
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("script", metavar="size|list|path|clear|SCRIPT", help="what to show or do; or a Python script to run")
+    parser.add_argument(
+        "script", metavar="size|list|path|clear|SCRIPT", help="what to show or do; or a Python script to run"
+    )
     output.add_json(parser)
 
 

@@ -24,9 +24,7 @@ def is_for_it(words: Sequence[str]) -> bool:
     is_text = any(word == "-" or word.endswith(".tok") for word in words[1:])
     is_about_disk = set(words[1:]) <= {"size", "list", "path", "clear", "--json"}
     return (
-        words[0] in COMMANDS
-        or (words[0] == "explain" and is_text)
-        or (words[0] == "cache" and is_about_disk)
+        words[0] in COMMANDS or (words[0] == "explain" and is_text) or (words[0] == "cache" and is_about_disk)
     )
 
 

@@ -110,7 +110,9 @@ def write(path: str | PathLike[str], text: str) -> None:
     )  # a device or a pipe; a folder is an error of open()
     written = target if is_special else target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        written.write_text(text, encoding="utf-8", errors="backslashreplace")  # which JSON reads as what it was
+        written.write_text(
+            text, encoding="utf-8", errors="backslashreplace"
+        )  # which JSON reads as what it was
         if not is_special:
             written.replace(target)
     except OSError as error:

@@ -53,7 +53,9 @@ def contents(e: Explanation) -> dict[str, Any]:
         "passes": [_fields(one, _PASS) for one in e.passes],
         "refused": [{**_fields(one, _REFUSED), "line": _line(one.line)} for one in e.refused],
         "memory": {
-            **_fields(e.memory, ("peak_bytes", "naive_bytes", "arena_bytes", "output_bytes", "scratch_bytes")),
+            **_fields(
+                e.memory, ("peak_bytes", "naive_bytes", "arena_bytes", "output_bytes", "scratch_bytes")
+            ),
             "buffers": [_fields(one, _BUFFER) for one in e.memory.buffers],
         },
         "layouts": [_fields(one, ("value", "kernel", "decision", "bytes_copied")) for one in e.layouts],

@@ -155,9 +155,7 @@ class _Drawing:
         took = self.e.measured.kernels[box.kernel] if self.e.measured else None
         moved = bytes_text(kernel.bytes_read + kernel.bytes_written)
         work = plural(len(kernel.ops), "operation") if kernel.ops else "copies"
-        note = f"{work}, {moved}" + (
-            f", {time_text(took.seconds)}" if took else ""
-        )
+        note = f"{work}, {moved}" + (f", {time_text(took.seconds)}" if took else "")
         width, height = box.size
         parts = [
             element(

@@ -11,11 +11,12 @@ namespace tokamak::math::libm {
 namespace {
 
 /// What C declares as NAMEf for floats and as NAME for doubles.
-#define TOKAMAK_FUNCTIONS_OF_ONE(F)                                                                      \
-  F(exp)                                                                                                 \
-  F(exp2)                                                                                                \
-  F(expm1) F(log) F(log2) F(log10) F(log1p) F(sin) F(cos) F(tan) F(asin) F(acos) F(atan) F(sinh) F(cosh) \
-      F(tanh) F(asinh) F(acosh) F(atanh) F(erf) F(erfc) F(cbrt)
+#define TOKAMAK_FUNCTIONS_OF_ONE(F)                                                                     \
+  F(exp)                                                                                                \
+  F(exp2)                                                                                               \
+  F(expm1)                                                                                              \
+  F(log) F(log2) F(log10) F(log1p) F(sin) F(cos) F(tan) F(asin) F(acos) F(atan) F(sinh) F(cosh) F(tanh) \
+      F(asinh) F(acosh) F(atanh) F(erf) F(erfc) F(cbrt)
 #define TOKAMAK_FUNCTIONS_OF_TWO(F) F(fmod)
 
 #define TOKAMAK_ONE(name)                                                                \
