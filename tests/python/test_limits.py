@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tokamak as tk
 
-PROGRAMS = 1000
+PROGRAMS = 500
 
 
 def test_a_function_of_a_hundred_thousand_operations():
