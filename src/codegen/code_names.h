@@ -3,7 +3,7 @@
 // Names of generated code, for tools that look at the process from outside. Off unless asked for:
 //   TOKAMAK_PERF=map      lines of /tmp/perf-PID.map, which `perf report` reads
 //   TOKAMAK_PERF=jitdump  jit-PID.dump, from which `perf inject --jit` makes files that `perf annotate` shows
-//   TOKAMAK_GDB=1         gdb is told of every kernel
+//   TOKAMAK_GDB=1         gdb is told of every kernel, and code stays where it is
 
 #include <cstdint>
 #include <span>
