@@ -226,7 +226,8 @@ bool is_computed_for_it(const Graph& graph, const std::vector<uint32_t>& readers
   return family_of(graph[value].op) == OpFamily::Elementwise && readers[index_of(value)] == 1;
 }
 
-Value improved(GraphRewriter& rewriter, const Node& dot, const std::vector<uint32_t>& readers,
+/// `alone`: no other product may share its kernel.
+Value improved(GraphRewriter& rewriter, const Node& dot, const std::vector<uint32_t>& readers, bool alone,
                bool only_needed) {
   const Graph& graph = rewriter.old();
   const DotAxes axes = axes_of_dot(graph, dot);
@@ -235,7 +236,7 @@ Value improved(GraphRewriter& rewriter, const Node& dot, const std::vector<uint3
   const bool has_windows = is_windowed(graph, dot.inputs[0]) || is_windowed(graph, dot.inputs[1]);
   const bool is_computed =
       !only_needed && is_computed_for_it(graph, readers, dot.inputs[sizes.rows == 1 ? 1 : 0]);
-  const bool in_place = are_read_in_place(graph.type_of(dot.inputs[1]).shape, axes, dot.type.dtype);
+  const bool in_place = alone && are_read_in_place(graph.type_of(dot.inputs[1]).shape, axes, dot.type.dtype);
   if (is_worth_expanding(sizes, dot.type.dtype, in_place, only_needed) ||
       (sizes.has_vector() && (has_windows || is_computed)))
     return Expansion(rewriter.graph(), dot, axes).run(inputs[0], inputs[1]);
@@ -297,6 +298,7 @@ class KeptProducts {
   bool in_order(const Node& transpose) const {
     return transpose.op == Op::transpose && in_order_[index_of(transpose.inputs[0])];
   }
+  bool is_of_attention(Value dot) const { return in_order_[index_of(dot)]; }
   /// Whether it must stay a product.
   bool whole(Value dot) const { return whole_[index_of(dot)]; }
 
@@ -318,7 +320,7 @@ Graph expand_products(const Graph& graph, bool only_needed) {
     if (const Node* dot = only_needed || kept.in_order(node) ? nullptr : orientation.swapped_dot(node)) {
       rewriter.map(value, swapped(rewriter, *dot, node.type.shape));
     } else if (node.op == Op::dot && !kept.whole(value)) {
-      rewriter.map(value, improved(rewriter, node, readers, only_needed));
+      rewriter.map(value, improved(rewriter, node, readers, !kept.is_of_attention(value), only_needed));
     } else {
       rewriter.copy(value);
     }
