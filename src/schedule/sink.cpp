@@ -26,9 +26,9 @@ bool are_independent(const LoopKernel& kernel, const Varying& varying, const std
   for (const Stmt& stmt : body) {
     if (as_branch(stmt) != nullptr) return false;
     if (const Loop* loop = as_loop(stmt)) {
-      if (!are_independent(kernel, varying, loop->body, others)) return false;
       others.merge(own);
       own.clear();
+      if (!are_independent(kernel, varying, loop->body, others)) return false;
       continue;
     }
     bool is_here = true;

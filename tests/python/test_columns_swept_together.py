@@ -1,0 +1,40 @@
+"""Reductions of columns, many of them side by side, that need something of each column all along."""
+
+import numpy as np
+import pytest
+import tokamak as tk
+
+rng = np.random.default_rng(5)
+
+
+def variance_and_centred(x):
+    centred = x - x.mean(axis=0)
+    return centred, x.var(axis=0)
+
+
+def covariance(x):
+    centred = x - x.mean(axis=0)
+    return centred.T @ centred / (len(x) - 1), x.var(axis=0), x.std()
+
+
+def standardised(x):
+    return ((x - x.mean(axis=0)) / np.sqrt(x.var(axis=0) + 1)).sum(axis=0)
+
+
+def distances(x):
+    return (np.abs(x - np.sqrt(np.abs(x[0]) + 1) / 3) ** 2).sum(axis=0), np.cos(x[1]) * x.sum(axis=0)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(3001, 40), (3001, 32), (500, 1000), (20_000, 64), (9000, 7), (40, 5000)])
+@pytest.mark.parametrize("function", [variance_and_centred, covariance, standardised, distances])
+def test_every_column_has_its_own(function, shape, dtype):
+    x = (rng.standard_normal(shape) + np.arange(shape[1]) % 50).astype(dtype)
+    results = tk.jit(function)(x)
+    wanted = function(x.astype(np.float64))
+    if not isinstance(results, tuple):
+        results, wanted = (results,), (wanted,)
+    for result, right in zip(results, wanted):
+        size = np.abs(right).max() + np.abs(x).max() * (len(x) if function is standardised else 1)
+        step = np.finfo(dtype).eps
+        np.testing.assert_allclose(result, right, rtol=2e4 * step, atol=100 * step * size)
