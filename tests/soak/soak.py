@@ -167,6 +167,7 @@ def main() -> int:
     )
     parser.add_argument("--seconds", type=float, default=5)
     seconds = parser.parse_args().seconds
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background may lack it
     soak = Soak()
     counts = soak.run(seconds)
     print(", ".join(f"{count} {name}" for name, count in sorted(counts.items())))
