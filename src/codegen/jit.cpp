@@ -10,12 +10,11 @@
 #include <llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h>
 #include <llvm/Support/MemoryBuffer.h>
 
-#include <pthread.h>
-
 #include <cstdio>
 #include <mutex>
 
 #include "codegen/code_names.h"
+#include "support/forking.h"
 #include "tokamak/errors.h"
 
 namespace tokamak::codegen {
@@ -52,10 +51,13 @@ class NamePlugin final : public orc::ObjectLinkingLayer::Plugin {
   void notifyTransferringResources(orc::JITDylib&, orc::ResourceKey, orc::ResourceKey) override {}
 };
 
-/// ORC has locks. The child of a fork would find them held for ever by threads that it does not have, so
-/// nobody is inside of it while the process forks.
+/// ORC has locks of its own: nobody is inside of it while the process forks.
 std::mutex& orc_mutex() {
-  static auto* mutex = new std::mutex;
+  static auto* mutex = [] {
+    auto* made = new std::mutex;
+    hold_while_forking(*made, LockKind::linker);
+    return made;
+  }();
   return *mutex;
 }
 template <class Work>
@@ -79,7 +81,6 @@ class Session {
     }
     if (lists_code()) objects_.addPlugin(std::make_shared<NamePlugin>());
     if (registers_with_debuggers()) add_debugger_plugin();
-    pthread_atfork([] { orc_mutex().lock(); }, [] { orc_mutex().unlock(); }, [] { orc_mutex().unlock(); });
   }
 
   orc::JITDylib& add_library(const std::string& name) {

@@ -8,6 +8,7 @@
 #include "codegen/module.h"
 #include "codegen/object_key.h"
 #include "codegen/target.h"
+#include "support/forking.h"
 
 namespace tokamak::codegen {
 namespace {
@@ -36,10 +37,14 @@ std::string lanewise_symbol(Lane lane, int arity) {
 
 void* lanewise_address(Lane lane, int arity, const Cpu& cpu) {
   if (!cpu.runs_here) return nullptr;  // code to look at
-  static std::mutex mutex;
+  static auto* mutex = [] {
+    auto* made = new std::mutex;
+    hold_while_forking(*made, LockKind::outer);
+    return made;
+  }();
   // Never destroyed: kernels held by static objects may call them until the very end.
   static auto* linked = new std::map<std::string, LinkedCode>;
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(*mutex);
   LinkedCode& code = (*linked)[cpu.name];
   if (code.object == nullptr) code = link(cpu);
   return code.object->address_of(lanewise_symbol(lane, arity));

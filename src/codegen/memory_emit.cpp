@@ -212,7 +212,11 @@ void store_neighbours(FunctionState& f, Value* pointer, Value* value, bool non_t
     return branch(f, f.b.CreateICmpEQ(low_bits, f.b.getInt64(0)), streaming, plain);
   };
   auto some = [&]() -> Value* {
-    if (has_masked_access(f.code.cpu, type->getElementType())) {
+    const auto* count = llvm::dyn_cast<llvm::ConstantInt>(f.lanes.active_count);
+    if (count != nullptr && count->isOne()) {
+      // LLVM 22 makes a store of the whole register of a masked one of one lane that it truncates on the way.
+      f.b.CreateAlignedStore(f.b.CreateExtractElement(value, uint64_t{0}), pointer, kAnyAlign);
+    } else if (has_masked_access(f.code.cpu, type->getElementType())) {
       Value* mask = f.lanes.active_mask(f.width, type->getScalarSizeInBits());
       f.b.CreateMaskedStore(value, pointer, kAnyAlign, mask);
     } else {

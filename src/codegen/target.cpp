@@ -1,4 +1,5 @@
 #include "codegen/target.h"
+#include "support/forking.h"
 
 #include <llvm/ADT/StringMap.h>
 #include <llvm/Analysis/TargetTransformInfo.h>
@@ -100,6 +101,8 @@ class IdleMachines {
   }
 
  private:
+  IdleMachines() { hold_while_forking(mutex_, LockKind::leaf); }
+
   std::mutex mutex_;
   std::map<std::string, std::vector<std::unique_ptr<llvm::TargetMachine>>> idle_;
 };

@@ -12,6 +12,7 @@
 #include "runtime/profiler.h"
 #include "runtime/thread_pool.h"
 #include "schedule/generalise.h"
+#include "support/forking.h"
 #include "support/log.h"
 #include "support/verification.h"
 
@@ -50,6 +51,8 @@ class KernelCache {
   }
 
  private:
+  KernelCache() { hold_while_forking(mutex_, LockKind::leaf); }
+
   std::mutex mutex_;
   std::unordered_map<std::string, std::weak_ptr<const CompiledKernel>> kernels_;
   size_t next_sweep_ = 64;

@@ -1,7 +1,5 @@
 #include "driver/warm_up.h"
 
-#include <pthread.h>
-
 #include <cstdlib>
 #include <mutex>
 #include <system_error>
@@ -11,6 +9,7 @@
 #include "cache/disk_cache.h"
 #include "driver/compile.h"
 #include "ir/text.h"
+#include "support/forking.h"
 #include "support/log.h"
 #include "tokamak/errors.h"
 
@@ -52,7 +51,7 @@ void warm_up() noexcept {
 void warm_up_in_background() {
   static std::once_flag once;
   std::call_once(once, [] {
-    pthread_atfork(wait_for_worker, nullptr, nullptr);
+    wait_before_forking(wait_for_worker);
     std::atexit(wait_for_worker);
     try {
       worker = std::thread(warm_up);

@@ -19,7 +19,7 @@ long shared_cache_bytes() {
   return unit == 'M' ? kilobytes << 20 : kilobytes << 10;
 }
 
-Cpu with_caches(Cpu cpu) {
+Cpu with_caches_found(Cpu cpu) {
   auto known_or = [](long found, int64_t fallback) { return found > 0 ? int64_t{found} : fallback; };
   cpu.l1_bytes = known_or(sysconf(_SC_LEVEL1_DCACHE_SIZE), cpu.l1_bytes);
   cpu.l2_bytes = known_or(sysconf(_SC_LEVEL2_CACHE_SIZE), cpu.l2_bytes);
@@ -41,6 +41,7 @@ Cpu cpu_named(const std::string& name) {
     cpu.fma = __builtin_cpu_supports("fma") != 0 && __builtin_cpu_supports("avx2") != 0;
     cpu.f16c = cpu.fma && host_has_v3();
     cpu.vector_bytes = cpu.avx512 ? 64 : __builtin_cpu_supports("avx2") != 0 ? 32 : 16;
+    cpu = with_caches_found(cpu);
   } else if (name == "x86-64") {
     cpu.vector_bytes = 16;
   } else if (name == "x86-64-v3") {
@@ -55,7 +56,7 @@ Cpu cpu_named(const std::string& name) {
     throw UserError("TOKAMAK_CPU: unknown processor '" + name +
                     "'; use native, x86-64, x86-64-v3 or x86-64-v4");
   }
-  return with_caches(cpu);
+  return cpu;
 }
 
 const Cpu& current_cpu() {

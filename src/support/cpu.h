@@ -7,6 +7,7 @@ namespace tokamak {
 
 /// The processor that code is made for. Chosen once per process, from TOKAMAK_CPU:
 /// "native" (default), or an x86-64 level: "x86-64" (SSE2), "x86-64-v3" (AVX2, FMA), "x86-64-v4" (AVX-512).
+/// A level has the caches below whatever the machine has, so that the same code is made for it everywhere.
 struct Cpu {
   std::string name;       ///< as in TOKAMAK_CPU
   int vector_bytes = 16;  ///< width of a register: 16, 32 or 64

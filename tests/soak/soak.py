@@ -4,8 +4,8 @@ Functions are compiled, evicted and compiled again all the time. Meanwhile the p
 Ctrl-C interrupts long calls, and calls ask for more memory than there is. Every result is compared with NumPy's, and
 memory must not grow.
 
-    soak.py --seconds 5 --without-fork    what every test run does
-    soak.py --seconds 3600                make soak
+    soak.py --seconds 5          what every test run does
+    soak.py --seconds 3600       make soak
 """
 
 from __future__ import annotations
@@ -129,8 +129,7 @@ class Soak:
                 pass
         self.call(choose)
 
-    def run(self, seconds: float, forks: bool) -> dict[str, int]:
-        faults = [*([self.fork] if forks else []), self.interrupt, self.exhaust]
+    def run(self, seconds: float) -> dict[str, int]:
         threads = [threading.Thread(target=self.work, args=(seed,)) for seed in range(THREADS)]
         for thread in threads:
             thread.start()
@@ -138,7 +137,7 @@ class Soak:
         start, settled = time.monotonic(), 0
         try:
             while time.monotonic() < start + seconds and not self.stop.is_set():
-                for fault in faults:
+                for fault in (self.fork, self.interrupt, self.exhaust):
                     fault(choose)
                     self.counts[fault.__name__] += 1
                 if settled == 0 and time.monotonic() > start + seconds / 3:
@@ -167,11 +166,10 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seconds", type=float, default=5)
-    parser.add_argument("--without-fork", action="store_true")
-    options = parser.parse_args()
+    seconds = parser.parse_args().seconds
     signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background may lack it
     soak = Soak()
-    counts = soak.run(options.seconds, not options.without_fork)
+    counts = soak.run(seconds)
     print(", ".join(f"{count} {name}" for name, count in sorted(counts.items())))
     if counts["grown_bytes"] > LARGEST_GROWTH:
         soak.failures.append(f"the process grew by {counts['grown_bytes']} bytes")
