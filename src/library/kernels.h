@@ -11,7 +11,7 @@
 namespace tokamak {
 
 /// The widest panel of any level.
-inline constexpr int kMaxPanel = 32;
+inline constexpr int kMaxPanel = 48;
 
 /// Sums that are added to side by side where the speed of arithmetic is measured: enough to hide how long
 /// each takes, and few enough to stay in registers.

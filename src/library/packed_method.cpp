@@ -20,11 +20,12 @@ const ProductKernels& kernels_for(ProductType type, const Cpu& cpu) {
   return level.types[static_cast<size_t>(type)];
 }
 
-/// How much of k is summed at once: as many as fit into the first cache with a panel of B. It
+/// How much of k is summed at once: so much that adding to C takes little beside it, and that a panel of B
+/// comes from the first cache, or where it is wide from the second, which a few rows of it at a time allow. It
 /// depends on nothing that may differ between two blocks of a product.
 int64_t k_block_for(int64_t k, const ProductKernels& kernels, const Cpu& cpu) {
   const int64_t row_bytes = int64_t{kernels.columns} * kernels.element_bytes;
-  const int64_t most = std::clamp<int64_t>(cpu.l1_bytes / row_bytes, 64, 1024);
+  const int64_t most = std::clamp<int64_t>(2 * cpu.l1_bytes / row_bytes, 64, 512);
   const int64_t blocks = std::max<int64_t>(1, (k + most - 1) / most);
   return round_up(std::max<int64_t>(1, (k + blocks - 1) / blocks), 4);
 }
@@ -265,7 +266,7 @@ std::unique_ptr<const ProductMethod> packed_method(ProductType type, int64_t row
   // Loops take any number of rows but whole registers of columns. Swapped, storing a tile costs as much as
   // some 25 steps of k, in percent of them all:
   const int64_t storing = 3 + 2500 / std::clamp<int64_t>(k, 1, k_block_for(k, kernels, cpu));
-  const bool swapped = waste(columns, kernels.columns) > waste(rows, kernels.columns) + storing;
+  const bool swapped = waste(columns, kernels.lanes) > waste(rows, kernels.lanes) + storing;
   return std::make_unique<PackedMethod>(type, kernels, swapped ? columns : rows, k, cpu, swapped);
 }
 
