@@ -53,7 +53,7 @@ class BlockRun {
         slice_rows_(step.block_rows),
         checked_(is_checked(step) ? step.stages.size() : 0) {
     for (int64_t extent : step.batch) batch_ *= extent;
-    if (step.stages.size() == 1) slice_rows_ = std::min(slice_rows_, step.stages[0].method->rows_at_once());
+    if (step.stages.size() == 1) slice_rows_ = even_slice(slice_rows_, *step.stages[0].method);
     if (step.mirrored_rows != 0) slice_rows_ = step.mirrored_rows;
     for (const BlockStage& stage : step.stages) prepare_stage(stage);
   }
@@ -91,6 +91,15 @@ class BlockRun {
       pack_ahead();
       run_blocks();
     }
+  }
+
+  /// Rows in whole panels of which as many as a call of multiply wants at most make up a block: no slice of it
+  /// has few.
+  static int64_t even_slice(int64_t block_rows, const ProductMethod& method) {
+    const int64_t most = method.rows_at_once();
+    if (block_rows <= most) return block_rows;
+    const int64_t slices = (block_rows + most - 1) / most;
+    return round_up((block_rows + slices - 1) / slices, method.a_panel());
   }
 
   int64_t block_count() const { return batch_ * blocks_before(row_blocks()); }
