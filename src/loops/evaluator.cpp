@@ -1,6 +1,7 @@
 #include "loops/evaluator.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ops/index.h"
 #include "ops/index_map.h"
@@ -135,7 +136,23 @@ ValueId Evaluator::evaluate(Value value, const std::vector<Index>& at, const Gua
     if (kept != kept_.end() && kept->second == sweep_) keep(value, result);
     return result;
   }
+  if (is_view(body_[value].op)) return follow_views(value, at, guard);
   return remember(value, at, guard, make(value, at, guard));
+}
+
+/// In a loop: there may be any number of views one behind the other.
+ValueId Evaluator::follow_views(Value value, std::vector<Index> at, const Guard& guard) {
+  std::vector<std::pair<Value, std::vector<Index>>> followed;
+  while (is_view(body_[value].op) && find(value, at, guard) == nullptr) {
+    const ElementRead read = std::move(reads_of(body_, value, at, kernel_.extents_function(), {}).front());
+    std::vector<Index> index;
+    for (const Index& axis : read.index) index.push_back(where_holds(axis, guard));
+    followed.emplace_back(value, std::exchange(at, std::move(index)));
+    value = body_[value].inputs[read.operand];
+  }
+  const ValueId result = evaluate(value, at, guard);
+  for (const auto& [view, index] : followed) remember(view, index, guard, result);
+  return result;
 }
 
 void Evaluator::keep(Value value, ValueId result) {
@@ -190,11 +207,11 @@ ValueId Evaluator::make(Value value, const std::vector<Index>& at, const Guard& 
       }
       return builder_.compute(node.op, std::move(operands), node.type.dtype);
     }
-    case OpFamily::View:
     case OpFamily::Index:
       return make_indexed(value, at, guard);
     case OpFamily::Cumulative:
       return make_scan(value, at);
+    case OpFamily::View:
     case OpFamily::Reduce:
     case OpFamily::Sort:
     case OpFamily::Contract:

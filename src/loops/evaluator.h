@@ -50,6 +50,7 @@ class Evaluator {
   const Known* find(Value value, const std::vector<Index>& at, const Guard& guard) const;
   ValueId remember(Value value, const std::vector<Index>& at, const Guard& guard, ValueId result);
   ValueId make(Value value, const std::vector<Index>& at, const Guard& guard);
+  ValueId follow_views(Value value, std::vector<Index> at, const Guard& guard);
   ValueId make_indexed(Value value, const std::vector<Index>& at, const Guard& guard);
   ValueId make_scan(Value value, const std::vector<Index>& at);
   ValueId data_index(Value value, size_t operand, const std::vector<Index>& at, int64_t extent,

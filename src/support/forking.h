@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <mutex>
+#include <shared_mutex>
 
 namespace tokamak {
 
@@ -14,6 +15,19 @@ enum class LockKind : uint8_t { outer, linker, leaf };
 
 /// Lets nobody hold the lock while the process forks. It is never destroyed.
 void hold_while_forking(std::mutex& mutex, LockKind kind);
+
+/// As long as it lives, nobody holds the lock while the process forks. It is destroyed by a thread that holds
+/// no such lock, before the lock is.
+class HeldWhileForking {
+ public:
+  HeldWhileForking(std::shared_mutex& mutex, LockKind kind);
+  ~HeldWhileForking();
+  HeldWhileForking(const HeldWhileForking&) = delete;
+  HeldWhileForking& operator=(const HeldWhileForking&) = delete;
+
+ private:
+  std::shared_mutex& mutex_;
+};
 
 /// Calls `wait` before a fork, when nothing is held yet.
 void wait_before_forking(void (*wait)());

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -9,7 +11,10 @@
 #include <mutex>
 #include <shared_mutex>
 #include <thread>
+#include <utility>
 #include <vector>
+
+#include "support/forking.h"
 
 namespace tokamak {
 
@@ -17,7 +22,8 @@ namespace tokamak {
 ///
 /// Finding an entry is a scan under a shared lock: the entries are few, and comparing them needs no
 /// allocation. The entry that was not used for longest makes room. A failed making is forgotten: whoever
-/// waited gets the error, the next one tries again.
+/// waited gets the error, the next one tries again. So does the child of a fork with what a thread of the
+/// parent was making.
 template <class Key, class Made>
 class ProgramCache {
  public:
@@ -46,7 +52,12 @@ class ProgramCache {
     std::shared_future<Pointer> theirs;
     {
       std::unique_lock lock(mutex_);
-      if (Entry* entry = scan(matches)) {
+      Entry* entry = scan(matches);
+      if (entry != nullptr && is_left_behind(*entry)) {
+        erase(*entry);
+        entry = nullptr;
+      }
+      if (entry != nullptr) {
         touch(*entry);
         if (entry->ready) return entry->ready;
         if (entry->maker == std::this_thread::get_id()) on_recursion();
@@ -56,6 +67,7 @@ class ProgramCache {
         mine->key = make_key();
         mine->pending = promise.get_future().share();
         mine->maker = std::this_thread::get_id();
+        mine->process = getpid();
         misses_.fetch_add(1, std::memory_order_relaxed);
         entries_.push_back(mine);
       }
@@ -74,8 +86,11 @@ class ProgramCache {
   }
 
   void clear() {
+    Entries dropped;  // after the lock was given back
     std::unique_lock lock(mutex_);
-    std::erase_if(entries_, [](const auto& entry) { return entry->ready != nullptr; });
+    for (auto& entry : std::exchange(entries_, {})) {
+      (entry->ready != nullptr ? dropped : entries_).push_back(std::move(entry));
+    }
   }
   size_t size() const {
     std::shared_lock lock(mutex_);
@@ -100,8 +115,10 @@ class ProgramCache {
     Pointer ready;  ///< null while it is being made
     std::shared_future<Pointer> pending;
     std::thread::id maker;
+    pid_t process = 0;  ///< of the maker
     std::atomic<uint64_t> used = 0;
   };
+  using Entries = std::vector<std::shared_ptr<Entry>>;
 
   template <class Matches>
   Entry* scan(const Matches& matches) const {
@@ -115,6 +132,7 @@ class ProgramCache {
     entry.used.store(clock_.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
   void publish(Entry& entry, const Pointer& made) {
+    Entries dropped;  // after the lock was given back
     std::unique_lock lock(mutex_);
     entry.ready = made;
     entry.used.store(clock_.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -123,18 +141,28 @@ class ProgramCache {
       for (auto it = entries_.begin(); it != entries_.end(); ++it) {
         if ((*it)->ready && (oldest == entries_.end() || (*it)->used < (*oldest)->used)) oldest = it;
       }
-      if (oldest == entries_.end()) return;  // all are being made
+      if (oldest == entries_.end()) break;  // all are being made
+      dropped.push_back(std::move(*oldest));
       entries_.erase(oldest);
     }
   }
   void forget(const Entry& entry) {
     std::unique_lock lock(mutex_);
+    erase(entry);
+  }
+  void erase(const Entry& entry) {
     std::erase_if(entries_, [&](const auto& other) { return other.get() == &entry; });
+  }
+  /// Its maker is a thread of the process that forked, and will never be done.
+  static bool is_left_behind(const Entry& entry) {
+    return entry.ready == nullptr && entry.process != getpid();
   }
 
   size_t capacity_;
-  mutable std::shared_mutex mutex_;
-  std::vector<std::shared_ptr<Entry>> entries_;
+  mutable std::shared_mutex
+      mutex_;  ///< nothing that takes locks, such as dropping programs, is done under it
+  HeldWhileForking held_while_forking_{mutex_, LockKind::leaf};
+  Entries entries_;
   mutable std::atomic<uint64_t> clock_ = 0;
   mutable std::atomic<uint64_t> hits_ = 0;
   std::atomic<uint64_t> misses_ = 0;

@@ -20,6 +20,16 @@ def test_a_function_of_a_hundred_thousand_operations():
     np.testing.assert_array_equal(tk.jit(f)(x), f(x))
 
 
+def test_a_hundred_thousand_views_one_behind_the_other():
+    def f(x):
+        for _ in range(25_000):
+            x = x.reshape(2, 4).T.reshape(8)[::-1]
+        return x
+
+    x = np.linspace(-1, 1, 8)
+    np.testing.assert_array_equal(tk.jit(f)(x), f(x))
+
+
 def test_evicted_programs_give_their_code_and_memory_back():
     f = tk.jit(lambda x: np.sqrt(x) * 2 + x[::-1], max_programs=4)
 

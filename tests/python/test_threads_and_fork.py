@@ -208,3 +208,35 @@ def test_fork_while_others_run_and_compile():
         stop.set()
         for thread in threads:
             thread.join()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_fork_while_others_compile_single_operations():
+    """What a thread of the parent was compiling, or held locked, is nothing that the child waits for."""
+    size, stop = 40_000, threading.Event()  # large enough that other threads go on meanwhile
+
+    def of_ones(n):
+        return np.asarray(np.exp(tk.array(np.ones(n))) * 2)
+
+    def run():
+        nonlocal size
+        while not stop.is_set():
+            size += 1
+            of_ones(size)
+
+    def work():
+        for n in range(size - 4, size + 1):
+            assert_same(of_ones(n), np.exp(np.ones(n)) * 2)
+
+    of_ones(3)
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(4):
+            in_child(work)
+            time.sleep(0.01)
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()

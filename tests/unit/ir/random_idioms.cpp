@@ -14,6 +14,7 @@ void RandomMaker::add_idiom() {
       &RandomMaker::add_convolution,    &RandomMaker::add_attention,     &RandomMaker::add_symmetric_product,
       &RandomMaker::add_part_of_sorted, &RandomMaker::add_histogram,     &RandomMaker::add_stencil,
       &RandomMaker::add_written_parts,  &RandomMaker::add_pieces,        &RandomMaker::add_running_sums,
+      &RandomMaker::add_columns,
   };
   (this->*kIdioms[static_cast<size_t>(pick(0, std::size(kIdioms) - 1))])();
 }
@@ -62,6 +63,32 @@ void RandomMaker::add_normalisation() {
   const Value scale = graph_.add(Op::rsqrt, {graph_.add(Op::add, {variance, scalar(dtype, 1e-3)})});
   const Value normal = graph_.add(Op::mul, {centred, scale});
   if (chance(2)) graph_.add(Op::mul, {normal, operand(dtype, {type_of(of).shape.back()})});
+}
+
+/// Something of every column, of which some have thousands of rows, beside the rows that are moved and scaled
+/// by it.
+void RandomMaker::add_columns() {
+  const bool is_long = options_.large || chance(4);
+  Shape shape{is_long ? pick(1000, 5000) : pick(1, 300), chance(8) ? 1 : pick(2, is_long ? 70 : 40)};
+  if (chance(4)) shape.insert(shape.begin(), pick(1, 3));
+  Value of = operand(chance(5) ? DType::i32 : float_dtype(), shape);
+  const DType dtype = type_of(of).dtype;
+  if (chance(3)) of = graph_.add(Op::mul, {of, scalar(dtype, 2)});
+  const auto rows_axis = static_cast<int64_t>(shape.size()) - 2;
+  const Value length = scalar(dtype, static_cast<double>(shape[static_cast<size_t>(rows_axis)]));
+  auto mean_of = [&](Value what) {
+    Value sum = reduced_keeping(Op::reduce_sum, what, rows_axis);
+    if (rows_axis > 0 && chance(2)) sum = reduced_keeping(Op::reduce_sum, sum, 0);
+    return dtype == DType::i32 ? sum : graph_.add(Op::div, {sum, length});
+  };
+  const Value middle =
+      chance(3) ? reduced_keeping(chance(2) ? Op::reduce_max : Op::reduce_min, of, rows_axis) : mean_of(of);
+  const Value centred = graph_.add(Op::sub, {of, middle});
+  if (chance(2)) return;
+  const Value spread = mean_of(graph_.add(Op::mul, {centred, centred}));
+  if (chance(2) || dtype == DType::i32) return;
+  const Value scale = graph_.add(Op::rsqrt, {graph_.add(Op::add, {spread, scalar(dtype, 1e-3)})});
+  graph_.add(Op::mul, {centred, scale});
 }
 
 /// A product of matrices with what surrounds one in a network.

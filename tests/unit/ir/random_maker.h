@@ -73,6 +73,7 @@ class RandomMaker {
   void add_written_parts();
   void add_pieces();
   void add_running_sums();
+  void add_columns();
 
   std::mt19937 random_;
   RandomGraphOptions options_;

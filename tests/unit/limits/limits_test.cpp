@@ -96,7 +96,7 @@ struct Kind {
 std::ostream& operator<<(std::ostream& out, const Kind& kind) { return out << kind.name; }
 constexpr Kind kKinds[] = {{"elementwise", elementwise},
                            {"shared", shared},
-                           {"views", views, 4000},  // loops follow views one inside of the other
+                           {"views", views},
                            {"reductions", reductions},
                            {"scans", scans},
                            {"wide", wide}};
