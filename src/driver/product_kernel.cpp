@@ -152,7 +152,7 @@ class Compilation {
 
   /// Whether an operand is another for every element of a batch, and none that could be packed once for all.
   bool is_own_batch(const CompiledOperand& operand) const {
-    return shape_.batch > 1 && operand.copies == shape_.batch && !operand.is_constant;
+    return operand.copies == shape_.batch && !operand.is_constant;
   }
 
   void add_maker(CompiledStage& stage, const FusedKernel::Maker& maker) {

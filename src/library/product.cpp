@@ -51,6 +51,8 @@ namespace {
 
 /// More rows or columns pay for the packing of the others.
 constexpr int64_t kMostSmallLines = 64;
+/// And more results than these, where the second operand does not stay in the first cache.
+constexpr int64_t kFewResults = 512;
 
 [[noreturn]] void cannot(const ProductMethod& method) {
   throw InternalError(std::string(method.name()) + " does not take operands of this kind");
@@ -142,7 +144,8 @@ std::unique_ptr<const ProductMethod> choose_product_method(ProductType type, int
 std::unique_ptr<const ProductMethod> choose_small_method(ProductType type, int64_t rows, int64_t columns,
                                                          int64_t k, const Cpu& cpu) {
   const int64_t b_bytes = k * columns * static_cast<int64_t>(size_of(dtype_of(type)));
-  if (std::max(rows, columns) > kMostSmallLines || b_bytes > cpu.l1_bytes * 3 / 16) return nullptr;
+  const bool stays = b_bytes <= cpu.l1_bytes * 3 / 16;
+  if (std::max(rows, columns) > kMostSmallLines || (!stays && rows * columns > kFewResults)) return nullptr;
   return small_method(type, cpu);
 }
 

@@ -21,6 +21,13 @@ Value converted(Graph& graph, Value value, DType dtype, const SourceLocation& wh
 constexpr int64_t kTiny = 8;
 constexpr int64_t kTinyElsewhere = 16;
 constexpr int64_t kMany = 64;
+/// Many rows times a tiny matrix: up to these, element-wise code reads and writes the rows as fast as memory
+/// delivers them. Where columns are many, rows of them would be read again for every row of the result.
+constexpr int64_t kTinyDepth = 4;
+constexpr int64_t kTinyColumns = 16;
+constexpr int64_t kTiniest = 3;
+/// Results up to which a sum of products of lines that lie along k reads them from the caches.
+constexpr int64_t kFewSums = 16;
 /// A matrix of this many elements is worth the loops made for products of a vector and a matrix, unless one
 /// of its sides is short: then they start over too often, or leave threads without work.
 constexpr int64_t kLargeMatrix = 4096;
@@ -28,15 +35,32 @@ constexpr int64_t kShortSide = 64;
 
 struct Sizes {
   int64_t batch, rows, columns, depth;
+  bool lhs_lies_along_k, rhs_lies_along_k;
 
   Sizes(const Shape& lhs, const Shape& rhs, const DotAxes& axes)
       : batch(extent_of(lhs, axes.lhs_batch)),
         rows(extent_of(lhs, axes.lhs_free)),
         columns(extent_of(rhs, axes.rhs_free)),
-        depth(extent_of(lhs, axes.lhs_contract)) {}
+        depth(extent_of(lhs, axes.lhs_contract)),
+        lhs_lies_along_k(is_last(axes.lhs_contract, lhs)),
+        rhs_lies_along_k(is_last(axes.rhs_contract, rhs)) {}
   bool has_vector() const { return rows == 1 || columns == 1; }
   bool are_many_tiny(bool in_place) const {
     return batch >= kMany && std::max({rows, columns, depth}) <= (in_place ? kTiny : kTinyElsewhere);
+  }
+  bool has_tiny_matrix() const {
+    if (batch != 1) return false;
+    if (columns >= kMany) return std::max(rows, depth) <= kTiniest;
+    return rows >= kMany && lhs_lies_along_k &&
+           ((depth <= kTinyDepth && columns <= kTinyColumns) || (depth <= columns && columns <= kTiny));
+  }
+  bool are_few_sums() const {
+    return batch == 1 && lhs_lies_along_k && rhs_lies_along_k && rows * columns <= kFewSums;
+  }
+
+ private:
+  static bool is_last(const Ints& axes, const Shape& shape) {
+    return !axes.empty() && axes.back() + 1 == static_cast<int64_t>(shape.size());
   }
 };
 
@@ -56,7 +80,7 @@ bool is_worth_expanding(const Sizes& sizes, DType dtype, bool in_place, bool onl
     return !is_float(dtype) || lines * sizes.depth < kLargeMatrix ||
            std::min(lines, sizes.depth) <= kShortSide;
   }
-  return sizes.are_many_tiny(in_place);
+  return sizes.are_many_tiny(in_place) || sizes.has_tiny_matrix() || sizes.are_few_sums();
 }
 
 DotAxes axes_of_dot(const Graph& graph, const Node& dot) {

@@ -1,4 +1,4 @@
-"""Batches of small products, which are read where they lie."""
+"""Small products, which are read where they lie or written as sums."""
 
 import numpy as np
 import pytest
@@ -23,10 +23,10 @@ def wide(x):
     return x.astype(np.float64) if np.issubdtype(x.dtype, np.floating) else x
 
 
-def check(function, *arrays):
+def check(function, *arrays, size=1):
     found, expected = tk.jit(function)(*arrays), function(*map(wide, arrays))
     if np.issubdtype(found.dtype, np.floating):
-        size = np.abs(expected).max(initial=1)
+        size = np.abs(expected).max(initial=size)
         atol = 2e-6 if found.dtype == np.float32 else 1e-14
         np.testing.assert_allclose(found / size, expected / size, rtol=0, atol=atol)
     else:
@@ -66,6 +66,27 @@ def test_programs(name, dtype):
     check(function, r(*left, dtype=dtype), r(*right, dtype=dtype))
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("depth", [3, 130, 5000, 20001])
+def test_few_rows_and_columns_over_a_long_axis(dtype, depth):
+    for rows, columns in [(2, 2), (4, 4), (3, 7), (8, 9), (16, 16), (20, 25), (5, 33)]:
+        a, b = r(depth, rows, dtype=dtype), r(depth, columns, dtype=dtype)
+        size = (np.abs(wide(a)).T @ np.abs(wide(b))).max()
+        check(lambda a, b: a.T @ b, a, b, size=size)
+        check(lambda a, b: a @ b.T, a.T.copy(), b.T.copy(), size=size)
+        check(lambda a, b: np.maximum(a.T @ b + 1, 0), a, b, size=size)
+        check(lambda a, b: a.T @ b, a[::-1], b[:, ::-1], size=size)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_many_rows_times_a_tiny_matrix(dtype):
+    for depth, columns in [(2, 2), (3, 3), (4, 16), (4, 17), (8, 8), (8, 4)]:
+        a, b = r(3001, depth, dtype=dtype), r(depth, columns, dtype=dtype)
+        check(lambda a, b: a @ b, a, b)
+        check(lambda a, b: b.T @ a.T, a, b)
+        check(lambda a, b: np.maximum(a, 1) @ b + b[0], a, b)
+
+
 def test_arrays_with_other_strides():
     a, b = r(40, 7, 20), r(40, 20, 50)
     check(lambda a, b: a @ b, a[::2], b[1::2])
@@ -75,6 +96,8 @@ def test_arrays_with_other_strides():
 
 def test_operands_are_read_where_they_lie():
     loops = tk.jit(lambda a, b: a @ b).explain(r(100, 20, 20), r(100, 20, 20)).kernels[0].loops
+    assert "own f32 small; first operand read in place, second read in place" in loops
+    loops = tk.jit(lambda a, b: a.T @ b).explain(r(2000, 4), r(2000, 4)).kernels[0].loops
     assert "own f32 small; first operand read in place, second read in place" in loops
 
 

@@ -38,6 +38,17 @@ TEST_F(Small, OfAllSizes) {
   }
 }
 
+TEST_F(Small, OfManySteps) {
+  for (DType dtype : {DType::f32, DType::f64, DType::i32, DType::i64}) {
+    for (int64_t k : {127, 128, 129, 300}) {
+      for (int64_t n : kColumns) {
+        check_small(matrix(dtype, 9, k, false), matrix(dtype, n, k, n == 1));
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 TEST_F(Small, ThroughStrides) {
   for (bool backwards : {false, true}) {
     const ProductOperand a = operand(DType::f32, {13, 9}, 1, {0, 1}, {backwards, !backwards}, 2);
@@ -77,7 +88,8 @@ TEST_F(Small, ChosenWhereOperandsFit) {
   EXPECT_NE(choose_small_method(ProductType::f32, 20, 20, 20, cpu), nullptr);
   EXPECT_EQ(choose_small_method(ProductType::f32, 65, 20, 20, cpu), nullptr);
   EXPECT_EQ(choose_small_method(ProductType::f32, 20, 65, 20, cpu), nullptr);
-  EXPECT_EQ(choose_small_method(ProductType::f32, 20, 20, 5000, cpu), nullptr);
+  EXPECT_NE(choose_small_method(ProductType::f32, 20, 20, 5000, cpu), nullptr);
+  EXPECT_EQ(choose_small_method(ProductType::f32, 30, 20, 5000, cpu), nullptr);
 }
 
 }  // namespace
