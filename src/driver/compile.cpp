@@ -56,6 +56,21 @@ bool writes_input(const Graph& graph, const CompileOptions& options, const Fused
   });
 }
 
+/// Whether another kernel reads an output of this one, or the last cache has room for all that it works on.
+bool is_read_soon(const Graph& graph, const std::vector<FusedKernel>& kernels, const FusedKernel& kernel,
+                  const Cpu& cpu) {
+  int64_t bytes = 0;
+  for (Value input : kernel.inputs) bytes += graph.type_of(input).bytes();
+  for (Value output : kernel.outputs) bytes += graph.type_of(output).bytes();
+  if (bytes <= cpu.l3_bytes / 2) return true;
+  return std::ranges::any_of(kernels, [&](const FusedKernel& other) {
+    return std::ranges::any_of(parts_of(other), [&](const FusedKernel* part) {
+      return std::ranges::any_of(part->inputs,
+                                 [&](Value input) { return std::ranges::count(kernel.outputs, input) != 0; });
+    });
+  });
+}
+
 Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const CompileOptions& options) {
   const Cpu& cpu = current_cpu();
   StageClock clock;
@@ -102,8 +117,9 @@ Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const
     std::vector<std::vector<Layout>> by_part;
     for (const FusedKernel* part : parts_of(kernel))
       by_part.push_back(input_layouts(optimized, *part, layouts));
-    requests.push_back(
-        {&kernel, std::move(by_part), options.donated.empty() && !writes_input(optimized, options, kernel)});
+    requests.push_back({&kernel, std::move(by_part),
+                        options.donated.empty() && !writes_input(optimized, options, kernel),
+                        is_read_soon(optimized, fusion.kernels, kernel, cpu)});
   }
   const auto kernels = [&] {
     const PagePreparation while_compiling(new_results(optimized, options));

@@ -60,7 +60,7 @@ class KernelCache {
 
 std::string key_of(const KernelRequest& request, CodeOptions code, const Cpu& cpu) {
   std::string key = cpu.name + (code.fast_math ? " fast " : " ") + (code.bounds_checked ? "checked " : "") +
-                    (request.own_outputs ? "" : "over ");
+                    (request.own_outputs ? "" : "over ") + (request.read_soon ? "" : "last ");
   auto add = [&](const FusedKernel& kernel, const std::vector<Layout>& layouts) {
     for (const Layout& layout : layouts) {
       if (!layout.dense) key += "s";
@@ -146,7 +146,8 @@ class Compilation {
     ProfileScope profile(ProfileCategory::compile, request.kernel->name);
     if (request.kernel->sort) return compile_with_sort(request, cpu_);
     if (request.kernel->product) return compile_with_product(request, code_, cpu_);
-    ScheduledKernel made = schedule_kernel(*request.kernel, request.layouts[0], cpu_, request.own_outputs);
+    ScheduledKernel made =
+        schedule_kernel(*request.kernel, request.layouts[0], cpu_, request.own_outputs, request.read_soon);
     made.loops.relaxed_math = code_.fast_math;
     made.loops.bounds_checked = code_.bounds_checked;
     if (verification_enabled()) verify(made.loops);

@@ -41,6 +41,7 @@ struct KernelRequest {
   const FusedKernel* kernel;
   std::vector<std::vector<Layout>> layouts;  ///< of the inputs of each part
   bool own_outputs;                          ///< no output takes over the memory of an argument
+  bool read_soon;                            ///< by other kernels, or the last cache has room for it
 };
 
 /// Compiles kernels, several at a time; equal ones once, and none that is still in use somewhere in the

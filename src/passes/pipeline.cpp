@@ -9,6 +9,7 @@
 #include "passes/eliminate_common.h"
 #include "passes/eliminate_dead.h"
 #include "passes/expand_products.h"
+#include "passes/expand_sums.h"
 #include "passes/fold_constants.h"
 #include "passes/fold_scales.h"
 #include "passes/halve_symmetric.h"
@@ -45,6 +46,8 @@ constexpr GraphPass kGraphPasses[] = {
        return expand_products(graph, options.as_recorded);
      },
      OpFamily::Contract},
+    {"expand-sums", "write short sums for all pairs of something as additions",
+     [](const Graph& graph, const PipelineOptions&) { return expand_sums(graph); }, OpFamily::Reduce},
     {"halve-symmetric", "compute one half of a matrix of f16 or bf16 times its own transpose",
      [](const Graph& graph, const PipelineOptions&) { return halve_symmetric(graph); }, OpFamily::Contract},
     // Before the views: where an operand that made the shape goes away, a broadcast comes in its place.

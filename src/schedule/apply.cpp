@@ -3,13 +3,16 @@
 #include <algorithm>
 
 #include "loops/walk.h"
+#include "schedule/align.h"
 #include "schedule/fetch_ahead.h"
+#include "schedule/neighbours.h"
 #include "schedule/schedule.h"
 #include "schedule/separate.h"
 #include "schedule/sink.h"
 #include "schedule/stage.h"
 #include "schedule/transform.h"
 #include "schedule/turn.h"
+#include "schedule/unroll.h"
 
 namespace tokamak {
 namespace {
@@ -238,6 +241,10 @@ void apply_one(LoopKernel& kernel, const Stream& decision) {
   }
 }
 
+void apply_one(LoopKernel& kernel, const Align& decision) { align(kernel, decision); }
+
+void apply_one(LoopKernel& kernel, const Unroll& decision) { unroll(kernel, decision); }
+
 void apply_one(LoopKernel& kernel, const Sink& decision) { sink(kernel, decision); }
 
 void apply_one(LoopKernel& kernel, const Turn& decision) { turn(kernel, decision); }
@@ -245,6 +252,8 @@ void apply_one(LoopKernel& kernel, const Turn& decision) { turn(kernel, decision
 void apply_one(LoopKernel& kernel, const Stage& decision) { stage(kernel, decision); }
 
 void apply_one(LoopKernel& kernel, const FetchAhead& decision) { fetch_ahead(kernel, decision); }
+
+void apply_one(LoopKernel& kernel, const KeepNeighbours& decision) { keep_neighbours(kernel, decision); }
 
 }  // namespace
 
@@ -320,12 +329,20 @@ std::string to_string(const Decision& decision, const LoopKernel& kernel) {
     std::string operator()(const Stream& d) const {
       return "stream " + kernel[d.buffer].name + " past the caches";
     }
+    std::string operator()(const Align& d) const {
+      return "begin rounds at cache lines of " + kernel[d.buffer].name;
+    }
+    std::string operator()(const Unroll& d) const { return "run all of " + name(d.var) + " at once"; }
     std::string operator()(const Sink& d) const { return "sweep all of " + name(d.var) + " side by side"; }
     std::string operator()(const Turn& d) const {
       return "turn " + kernel[d.buffer].name + " around once, for " + name(d.lanes) + " in lanes";
     }
     std::string operator()(const Stage& d) const {
       return "turn tiles of " + name(d.along) + " and " + name(d.lanes) + " around in the cache";
+    }
+    std::string operator()(const KeepNeighbours& d) const {
+      return "keep a row of what " + std::to_string(d.values.size()) + " neighbours along " + name(d.var) +
+             " share";
     }
     std::string operator()(const FetchAhead& d) const {
       std::string names;

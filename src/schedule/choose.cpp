@@ -8,16 +8,19 @@
 #include "loops/lower.h"
 #include "loops/walk.h"
 #include "ops/record.h"
+#include "schedule/align.h"
 #include "schedule/axes.h"
 #include "schedule/cost.h"
 #include "schedule/fetch_ahead.h"
 #include "schedule/lane_choice.h"
+#include "schedule/neighbours.h"
 #include "schedule/schedule.h"
 #include "schedule/separate.h"
 #include "schedule/sink.h"
 #include "schedule/stage.h"
 #include "schedule/transform.h"
 #include "schedule/turn.h"
+#include "schedule/unroll.h"
 #include "support/parts.h"
 
 namespace tokamak {
@@ -35,11 +38,20 @@ constexpr int64_t kShort = 4;
 /// A sweep is shared among tasks when there are fewer rows than this, and this many elements in all.
 constexpr int64_t kFewRows = 16;
 constexpr int64_t kLongSweep = 1 << 16;
+constexpr int64_t kLine = 64;  ///< bytes of a cache line
+/// In so many of them, the two at the ends that are not stored whole do not matter.
+constexpr int64_t kManyLines = 64;
 
 class Chooser {
  public:
-  Chooser(const FusedKernel& fused, const std::vector<Layout>& layouts, const Cpu& cpu, bool own_outputs)
-      : fused_(fused), layouts_(layouts), cpu_(cpu), own_outputs_(own_outputs), domain_(fused.domain) {}
+  Chooser(const FusedKernel& fused, const std::vector<Layout>& layouts, const Cpu& cpu, bool own_outputs,
+          bool read_soon)
+      : fused_(fused),
+        layouts_(layouts),
+        cpu_(cpu),
+        own_outputs_(own_outputs),
+        read_soon_(read_soon),
+        domain_(fused.domain) {}
 
   ScheduledKernel run() {
     lower_in_order();
@@ -49,6 +61,7 @@ class Chooser {
       vectorise_lane_loops();
       decide(Parallelise{});
     } else {
+      unroll_short_rows();
       collapse(rows_);
       collapse(swept_);
       turn_around();
@@ -193,6 +206,16 @@ class Chooser {
     }
   }
 
+  void unroll_short_rows() {
+    if (!domain_.has_sweep || scans_ || lanes_outside_) return;
+    std::optional<LoopVar> lanes;
+    if (vector_axis_) lanes = static_cast<LoopVar>(*vector_axis_);
+    const auto decision = choose_unroll(result_.loops, rows_, swept_, lanes);
+    if (!decision) return;
+    decide(*decision);
+    std::erase(rows_, decision->var);
+  }
+
   void choose_vector_loop() {
     for (LoopVar row : rows_) row_tasks_ *= extent(row);
     if (!vector_axis_) return;
@@ -223,8 +246,18 @@ class Chooser {
       if (extent(*along_) > tile || extent(var) > tile) decide(Tile{*along_, var, tile});
     } else if (extent(var) > 4 * kTaskElements || (rows_.size() == 1 && extent(var) > kTaskElements)) {
       decide(Split{var, kTaskElements});
+    } else {
+      keep_neighbours(var, lanes);
     }
     decide(Vectorise{var, lanes});
+  }
+
+  void keep_neighbours(LoopVar var, int lanes) {
+    if (extent(var) < kShort * lanes || has_ranges_to_separate(result_.loops)) return;
+    const auto decision = choose_kept_neighbours(result_.loops, var, cpu_);
+    if (!decision) return;
+    decide(*decision);
+    decide(Vectorise{decision->kept, lanes});
   }
 
   void vectorise_lane_loops() {
@@ -416,9 +449,11 @@ class Chooser {
   std::vector<BufferId> streamed() const {
     std::vector<BufferId> large;
     if (!own_outputs_ || !is_enabled(Part::streaming)) return large;
+    const int64_t enough = read_soon_ ? cpu_.l3_bytes : cpu_.l2_bytes;
     for (size_t i = 0; i < result_.loops.buffers.size(); ++i) {
       const Buffer& buffer = result_.loops.buffers[i];
-      if (buffer.role == Buffer::Role::output && buffer.type.bytes() > cpu_.l3_bytes && fills_lines(buffer))
+      if (buffer.role == Buffer::Role::output && buffer.type.bytes() > enough &&
+          fills_lines(static_cast<BufferId>(i)))
         large.push_back(static_cast<BufferId>(i));
     }
     return large;
@@ -426,22 +461,30 @@ class Chooser {
 
   /// Whether what is stored one after the other is whole cache lines: parts of lines are slow to store past
   /// the caches.
-  bool fills_lines(const Buffer& buffer) const {
-    constexpr int64_t kLine = 64;
+  bool fills_lines(BufferId id) const {
     if (!domain_.has_sweep) return true;
+    const Buffer& buffer = result_.loops[id];
     const Shape& shape = buffer.type.shape;
-    return vector_is_swept() && shape.size() == domain_.extents.size() &&
-           shape.back() * static_cast<int64_t>(size_of(buffer.type.dtype)) % kLine == 0;
+    if (!vector_is_swept() || shape.size() != domain_.extents.size()) return false;
+    const int64_t row = shape.back() * static_cast<int64_t>(size_of(buffer.type.dtype));
+    return row % kLine == 0 || (row >= kManyLines * kLine && can_align(result_.loops, id));
   }
 
   void stream() {
-    for (BufferId buffer : streamed()) decide(Stream{buffer});
+    for (BufferId buffer : streamed()) {
+      decide(Stream{buffer});
+      const TensorType& type = result_.loops[buffer].type;
+      const int64_t row =
+          type.shape.empty() ? 0 : type.shape.back() * static_cast<int64_t>(size_of(type.dtype));
+      if (row % kLine != 0 && can_align(result_.loops, buffer)) decide(Align{buffer});
+    }
   }
 
   const FusedKernel& fused_;
   const std::vector<Layout>& layouts_;
   const Cpu& cpu_;
   const bool own_outputs_;
+  const bool read_soon_;
   const Domain& domain_;
   ScheduledKernel result_;
   std::vector<LoopVar> rows_;  ///< outermost first
@@ -459,14 +502,14 @@ class Chooser {
 }  // namespace
 
 ScheduledKernel schedule_kernel(const FusedKernel& kernel, const std::vector<Layout>& layouts, const Cpu& cpu,
-                                bool own_outputs) {
-  return Chooser(kernel, layouts, cpu, own_outputs).run();
+                                bool own_outputs, bool read_soon) {
+  return Chooser(kernel, layouts, cpu, own_outputs, read_soon).run();
 }
 
 BlockKernel schedule_block_kernel(const FusedKernel& kernel, const std::vector<Layout>& layouts,
                                   const Cpu& cpu, int64_t block_columns, bool own_outputs,
                                   bool part_of_columns) {
-  return Chooser(kernel, layouts, cpu, own_outputs).run_for_blocks(block_columns, part_of_columns);
+  return Chooser(kernel, layouts, cpu, own_outputs, true).run_for_blocks(block_columns, part_of_columns);
 }
 
 }  // namespace tokamak

@@ -3,6 +3,7 @@
 // Schedules are data: a list of decisions, chosen in choose.cpp and carried out, one function each, in
 // apply.cpp.
 
+#include <map>
 #include <string>
 #include <variant>
 #include <vector>
@@ -113,8 +114,27 @@ struct Turn {
   BufferId turned;
 };
 
-using Decision = std::variant<Collapse, Split, Tile, Vectorise, Widen, Jam, Limit, Cascade, SplitSweep,
-                              Separate, Parallelise, Stream, FetchAhead, Sink, Stage, Turn>;
+/// What the loop over `var` computes for an element and again for its neighbours is computed once, before, in
+/// a loop over `kept`, and lies in a row of scratch.
+struct KeepNeighbours {
+  LoopVar var;
+  LoopVar kept;
+  std::map<int64_t, ValueId> values;  ///< all the same, at these places along the loop
+};
+
+/// Rows of the streamed buffer begin anywhere: rounds of the loops that store to it begin at cache lines.
+struct Align {
+  BufferId buffer;
+};
+
+/// All iterations of a short loop over rows run at once, and share what is the same for all.
+struct Unroll {
+  LoopVar var;
+};
+
+using Decision =
+    std::variant<Collapse, Split, Tile, Vectorise, Widen, Jam, Limit, Cascade, SplitSweep, Separate,
+                 Parallelise, Stream, FetchAhead, Sink, Stage, Turn, KeepNeighbours, Align, Unroll>;
 using Schedule = std::vector<Decision>;
 
 /// A kernel's loops with the decisions that made them what they are.
@@ -124,9 +144,10 @@ struct ScheduledKernel {
 };
 
 /// Lowers a kernel, chooses how to run it on `cpu`, and carries that out. `own_outputs`: no output takes over
-/// the memory of an input, so that all are aligned and none is in the cache.
+/// the memory of an input, so that all are aligned and none is in the cache. `read_soon`: outputs that the
+/// last cache holds are better left there.
 ScheduledKernel schedule_kernel(const FusedKernel& kernel, const std::vector<Layout>& layouts, const Cpu& cpu,
-                                bool own_outputs = true);
+                                bool own_outputs = true, bool read_soon = true);
 
 /// The same for a kernel that is called for one block of the columns of some rows at a time (see
 /// fusion/product.h). Its tasks are, in row-major order, the rows and the parts that the columns are cut

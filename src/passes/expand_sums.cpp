@@ -1,0 +1,109 @@
+#include "passes/expand_sums.h"
+
+#include <algorithm>
+
+#include "ops/record.h"
+
+namespace tokamak {
+namespace {
+
+constexpr int64_t kMostTerms = 4;
+/// Fewer sums are in a cache anyway.
+constexpr int64_t kManySums = 1 << 18;
+/// What all pairs are made of is so much smaller than they are.
+constexpr int64_t kMuchSmaller = 16;
+
+bool is_computed_on_the_way(const Node& node) {
+  const OpFamily family = family_of(node.op);
+  return family == OpFamily::Elementwise || family == OpFamily::View;
+}
+
+class Expansion {
+ public:
+  explicit Expansion(const Graph& graph) : graph_(graph), readers_(graph.size()) {
+    for (size_t i = 0; i < graph.size(); ++i) {
+      for (Value input : graph.nodes()[i].inputs) readers_[index_of(input)].push_back(static_cast<Value>(i));
+    }
+  }
+
+  Graph run() {
+    GraphRewriter rewriter(graph_);
+    for (size_t i = 0; i < graph_.size(); ++i) {
+      const auto value = static_cast<Value>(i);
+      if (is_expanded(value)) {
+        rewriter.map(value, additions(rewriter, graph_[value]));
+      } else {
+        rewriter.copy(value);
+      }
+    }
+    return rewriter.finish();
+  }
+
+ private:
+  bool is_expanded(Value value) const {
+    const Node& node = graph_[value];
+    if (node.op != Op::reduce_sum || node.attributes.ints(Attr::axes).size() != 1) return false;
+    const TensorType& operand = graph_.type_of(node.inputs[0]);
+    if (operand.dtype != DType::f32 && operand.dtype != DType::f64) return false;
+    const int64_t terms = operand.shape[static_cast<size_t>(node.attributes.ints(Attr::axes)[0])];
+    return terms >= 2 && terms <= kMostTerms && node.type.elements() >= kManySums &&
+           is_of_pairs(node.inputs[0], operand.elements()) && leads_to_reductions(value);
+  }
+
+  /// Whether the value is computed from what is much smaller.
+  bool is_of_pairs(Value value, int64_t pairs) const {
+    const Node& node = graph_[value];
+    if (node.type.elements() * kMuchSmaller <= pairs) return true;
+    return is_computed_on_the_way(node) && !node.inputs.empty() &&
+           std::ranges::all_of(node.inputs, [&](Value input) { return is_of_pairs(input, pairs); });
+  }
+
+  bool leads_to_reductions(Value value) const {
+    if (std::ranges::count(graph_.outputs(), value) != 0 || readers_[index_of(value)].empty()) return false;
+    return std::ranges::all_of(readers_[index_of(value)], [&](Value reader) {
+      const Node& node = graph_[reader];
+      if (family_of(node.op) == OpFamily::Reduce) return leaves_rows(node);
+      return is_computed_on_the_way(node) && leads_to_reductions(reader);
+    });
+  }
+
+  /// Whether so many sums remain that they can lie side by side in lanes, each for one of the smaller things:
+  /// in lanes along what is summed those would be read from far apart.
+  bool leaves_rows(const Node& reduction) const {
+    return reduction.type.elements() >= kMuchSmaller &&
+           reduction.type.elements() * kMuchSmaller <= graph_.type_of(reduction.inputs[0]).elements();
+  }
+
+  static Value additions(GraphRewriter& rewriter, const Node& sum) {
+    Graph& graph = rewriter.graph();
+    const Value operand = rewriter(sum.inputs[0]);
+    const Shape shape = graph.type_of(operand).shape;
+    const auto axis = static_cast<size_t>(sum.attributes.ints(Attr::axes)[0]);
+    std::optional<Value> total;
+    for (int64_t i = 0; i < shape[axis]; ++i) {
+      Ints starts(shape.size(), 0);
+      Ints limits(shape.begin(), shape.end());
+      starts[axis] = i;
+      limits[axis] = i + 1;
+      Attributes part;
+      part.set(Attr::starts, std::move(starts));
+      part.set(Attr::limits, std::move(limits));
+      part.set(Attr::steps, Ints(shape.size(), 1));
+      Attributes without_axis;
+      without_axis.set(Attr::shape, Ints(sum.type.shape.begin(), sum.type.shape.end()));
+      const Value term = graph.add(Op::reshape, {graph.add(Op::slice, {operand}, std::move(part), sum.where)},
+                                   std::move(without_axis), sum.where);
+      total = total ? graph.add(Op::add, {*total, term}, {}, sum.where) : term;
+    }
+    return *total;
+  }
+
+  const Graph& graph_;
+  std::vector<std::vector<Value>> readers_;
+};
+
+}  // namespace
+
+Graph expand_sums(const Graph& graph) { return Expansion(graph).run(); }
+
+}  // namespace tokamak

@@ -1,0 +1,86 @@
+#include "schedule/align.h"
+
+#include <algorithm>
+
+#include "loops/walk.h"
+#include "schedule/axes.h"
+#include "schedule/transform.h"
+
+namespace tokamak {
+namespace {
+
+constexpr int64_t kLine = 64;
+/// Rounds of a row for which the one before the first line is worth its while.
+constexpr int64_t kManyRounds = 8;
+
+const Store* store_to(const std::vector<Stmt>& body, BufferId buffer) {
+  for (const Stmt& stmt : body) {
+    const auto* store = std::get_if<Store>(&stmt);
+    if (store != nullptr && store->buffer == buffer) return store;
+  }
+  return nullptr;
+}
+
+bool only_computes(const std::vector<Stmt>& body) {
+  return std::all_of(body.begin(), body.end(), [](const Stmt& stmt) {
+    return std::holds_alternative<Load>(stmt) || std::holds_alternative<Compute>(stmt) ||
+           std::holds_alternative<Store>(stmt) || std::holds_alternative<Literal>(stmt) ||
+           std::holds_alternative<IndexValue>(stmt) || std::holds_alternative<Test>(stmt) ||
+           std::holds_alternative<Prefetch>(stmt);
+  });
+}
+
+/// How many elements the loop stores before the first cache line; nullopt where none, or where it is not
+/// worth knowing.
+std::optional<Index> elements_before_line(const LoopKernel& kernel, const Loop& loop, BufferId buffer) {
+  const Store* store = store_to(loop.body, buffer);
+  if (loop.kind != LoopKind::vector || loop.bound || store == nullptr || !only_computes(loop.body) ||
+      loop.extent < kManyRounds * loop.lanes)
+    return std::nullopt;
+  const std::optional<Index> position = linear_position(kernel[buffer], store->index);
+  if (!position || linear_coefficient(*position, loop.var) != 1) return std::nullopt;
+  const int64_t in_line = kLine / static_cast<int64_t>(size_of(kernel[buffer].type.dtype));
+  const Index first = *position - Index::of(loop.var);
+  const Index before = modulo(first * (in_line - 1), in_line, kernel.extents_function());
+  return before == Index(0) ? std::nullopt : std::optional(before);
+}
+
+void align_inside(LoopKernel& kernel, Loop& root, BufferId buffer) {
+  std::vector<Stmt> body;
+  for (Stmt& stmt : root.body) {
+    Loop* loop = as_loop(stmt);
+    const std::optional<Index> before =
+        loop == nullptr ? std::nullopt : elements_before_line(kernel, *loop, buffer);
+    if (before) {
+      Stmt copy = deep_copy(stmt);
+      Loop& head = *as_loop(copy);
+      head.extent = std::min(head.extent, kLine / static_cast<int64_t>(size_of(kernel[buffer].type.dtype)));
+      head.bound = before;
+      body.push_back(std::move(copy));
+      loop->bound = Index(loop->extent) - *before;
+      substitute_variable(kernel, *loop, loop->var, Index::of(loop->var) + *before);
+    } else if (loop != nullptr) {
+      align_inside(kernel, *loop, buffer);
+    }
+    body.push_back(std::move(stmt));
+  }
+  root.body = std::move(body);
+}
+
+}  // namespace
+
+bool can_align(const LoopKernel& kernel, BufferId buffer) {
+  bool possible = true;
+  for (const Nest& nest : kernel.nests) {
+    for_each_loop(nest.root, [&](const Loop& loop) {
+      possible = possible && (store_to(loop.body, buffer) == nullptr || only_computes(loop.body));
+    });
+  }
+  return possible;
+}
+
+void align(LoopKernel& kernel, const Align& decision) {
+  for (Nest& nest : kernel.nests) align_inside(kernel, nest.root, decision.buffer);
+}
+
+}  // namespace tokamak

@@ -1,0 +1,20 @@
+#pragma once
+
+// Rows that do not begin at cache lines, written past the caches.
+
+#include "schedule/schedule.h"
+
+namespace tokamak {
+
+/// Whether every loop that stores to the buffer can begin its rounds anywhere: it sums up nothing, the order
+/// of which would change.
+bool can_align(const LoopKernel& kernel, BufferId buffer);
+
+/// Lets rounds of the vector loops that store to the buffer begin at cache lines, after at most one that
+/// stores what comes before the first.
+///   vector j in 0..50257 by 16 lanes { out[task, j] = ... }
+///   => vector j in 0..min(16, h) by 16 lanes { out[task, j] = ... }
+///      vector j in 0..50257 - h by 16 lanes { out[task, j + h] = ... }    h: -50257*task mod 16
+void align(LoopKernel& kernel, const Align& decision);
+
+}  // namespace tokamak

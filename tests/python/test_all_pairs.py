@@ -1,0 +1,54 @@
+"""Sums over all pairs of points, of which no matrix is ever in memory."""
+
+import numpy as np
+import pytest
+import tokamak as tk
+
+rng = np.random.default_rng(3)
+
+
+def forces(x, y, mass):
+    distance = x[None, :, :] - y[:, None, :]
+    squared = (distance * distance).sum(axis=-1) + 0.5
+    return (distance * (mass[None, :] / (squared * np.sqrt(squared)))[:, :, None]).sum(axis=1)
+
+
+def potential(x, y, mass):
+    distance = x[None, :, :] - y[:, None, :]
+    return (mass / np.sqrt((distance * distance).sum(axis=-1) + 0.5)).sum(axis=1)
+
+
+def density(x, y, mass):
+    return (np.exp(-((x[:, None] - y[None]) ** 2).sum(axis=-1)) * mass[:, None]).mean(axis=0)
+
+
+def nearest(x, y, mass):
+    return ((x[None] - y[:, None]) ** 2).sum(axis=-1).min(axis=1)
+
+
+def both(x, y, mass):
+    squared = ((x[None] - y[:, None]) ** 2).sum(axis=-1)
+    return squared.max(axis=1), (squared * mass).sum(axis=1), (np.sqrt(squared + 1) - 1).sum(axis=0)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dimensions", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("sizes", [(700, 500), (521, 1023), (30, 20)])
+@pytest.mark.parametrize("function", [forces, potential, density, nearest, both])
+def test_all_pairs(function, sizes, dimensions, dtype):
+    x, y = (rng.standard_normal((size, dimensions)).astype(dtype) for size in sizes)
+    mass = rng.random(len(x)).astype(dtype)
+    results, wanted = tk.jit(function)(x, y, mass), function(*(a.astype(np.float64) for a in (x, y, mass)))
+    if not isinstance(results, tuple):
+        results, wanted = (results,), (wanted,)
+    for result, right in zip(results, wanted, strict=True):
+        assert result.dtype == dtype
+        tolerance = 200 * np.finfo(dtype).eps
+        np.testing.assert_allclose(result, right, rtol=tolerance, atol=tolerance * np.abs(right).max())
+
+
+def test_no_matrix_of_pairs_is_in_memory():
+    x, mass = rng.standard_normal((1000, 3)), rng.random(1000)
+    explanation = tk.jit(forces).explain(x, x, mass)
+    assert len(explanation.kernels) == 1 and "run all of k at once" in explanation.kernels[0].schedule
+    assert explanation.memory.peak_bytes < 1_000_000
