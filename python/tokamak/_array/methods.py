@@ -136,7 +136,12 @@ class Methods(Values):
         return _sharing.owned(shapes.repeat(self, repeats, axis), (self,))
 
     def astype(
-        self: Any, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
+        self: Any,
+        dtype: Any,
+        order: str = "K",
+        casting: Any = "unsafe",
+        subok: bool = True,
+        copy: bool = True,
     ) -> Array:
         wanted = _dtypes.check(dtype)
         if not np.can_cast(self.dtype, wanted, casting):
