@@ -493,7 +493,7 @@ class Assembly {
       }
     }
     for (const Nest& nest : step.kernel->nests) {
-      step.grains.push_back(grain_for(nest.task_cost));
+      step.grains.push_back(even_grain(nest.task_cost, nest.root.extent));
       step.cost += nest.task_cost * static_cast<double>(nest.root.extent);
       step.tasks = std::max(step.tasks, nest.root.extent);
     }
