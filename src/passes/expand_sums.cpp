@@ -20,10 +20,10 @@ bool is_computed_on_the_way(const Node& node) {
 
 class Expansion {
  public:
-  explicit Expansion(const Graph& graph) : graph_(graph), readers_(graph.size()) {
-    for (size_t i = 0; i < graph.size(); ++i) {
-      for (Value input : graph.nodes()[i].inputs) readers_[index_of(input)].push_back(static_cast<Value>(i));
-    }
+  explicit Expansion(const Graph& graph)
+      : graph_(graph), origin_elements_(graph.size()), leads_to_reductions_(graph.size()) {
+    find_origins();
+    find_readers();
   }
 
   Graph run() {
@@ -47,24 +47,42 @@ class Expansion {
     if (operand.dtype != DType::f32 && operand.dtype != DType::f64) return false;
     const int64_t terms = operand.shape[static_cast<size_t>(node.attributes.ints(Attr::axes)[0])];
     return terms >= 2 && terms <= kMostTerms && node.type.elements() >= kManySums &&
-           is_of_pairs(node.inputs[0], operand.elements()) && leads_to_reductions(value);
+           is_of_pairs(node.inputs[0], operand.elements()) && leads_to_reductions_[index_of(value)];
   }
 
   /// Whether the value is computed from what is much smaller.
   bool is_of_pairs(Value value, int64_t pairs) const {
-    const Node& node = graph_[value];
-    if (node.type.elements() * kMuchSmaller <= pairs) return true;
-    return is_computed_on_the_way(node) && !node.inputs.empty() &&
-           std::ranges::all_of(node.inputs, [&](Value input) { return is_of_pairs(input, pairs); });
+    return origin_elements_[index_of(value)] * kMuchSmaller <= pairs;
   }
 
-  bool leads_to_reductions(Value value) const {
-    if (std::ranges::count(graph_.outputs(), value) != 0 || readers_[index_of(value)].empty()) return false;
-    return std::ranges::all_of(readers_[index_of(value)], [&](Value reader) {
-      const Node& node = graph_[reader];
-      if (family_of(node.op) == OpFamily::Reduce) return leaves_rows(node);
-      return is_computed_on_the_way(node) && leads_to_reductions(reader);
-    });
+  void find_origins() {
+    for (size_t i = 0; i < graph_.size(); ++i) {
+      const Node& node = graph_.nodes()[i];
+      int64_t& origin = origin_elements_[i];
+      origin = node.type.elements();
+      if (!is_computed_on_the_way(node) || node.inputs.empty()) continue;
+      int64_t largest = 0;
+      for (Value input : node.inputs) largest = std::max(largest, origin_elements_[index_of(input)]);
+      origin = std::min(origin, largest);
+    }
+  }
+
+  /// Backwards: what a reader leads to is known when its operands are looked at.
+  void find_readers() {
+    std::vector<bool> is_read(graph_.size(), false);
+    leads_to_reductions_.assign(graph_.size(), true);
+    for (Value output : graph_.outputs()) leads_to_reductions_[index_of(output)] = false;
+    for (size_t i = graph_.size(); i-- > 0;) {
+      const Node& node = graph_.nodes()[i];
+      if (!is_read[i]) leads_to_reductions_[i] = false;
+      const bool is_good_reader = family_of(node.op) == OpFamily::Reduce
+                                      ? leaves_rows(node)
+                                      : is_computed_on_the_way(node) && leads_to_reductions_[i];
+      for (Value input : node.inputs) {
+        is_read[index_of(input)] = true;
+        if (!is_good_reader) leads_to_reductions_[index_of(input)] = false;
+      }
+    }
   }
 
   /// Whether so many sums remain that they can lie side by side in lanes, each for one of the smaller things:
@@ -99,7 +117,8 @@ class Expansion {
   }
 
   const Graph& graph_;
-  std::vector<std::vector<Value>> readers_;
+  std::vector<int64_t> origin_elements_;  ///< of the largest array that a value is computed from on the way
+  std::vector<bool> leads_to_reductions_;
 };
 
 }  // namespace

@@ -52,3 +52,19 @@ def test_no_matrix_of_pairs_is_in_memory():
     explanation = tk.jit(forces).explain(x, x, mass)
     assert len(explanation.kernels) == 1 and "run all of k at once" in explanation.kernels[0].schedule
     assert explanation.memory.peak_bytes < 1_000_000
+
+
+def test_long_chains_of_shared_values():
+    """Ways through a graph are many more than its values."""
+
+    def f(x):
+        d = x[None] - x[:, None]
+        for _ in range(60):
+            d = d * 0.5 + d * d * 0.01
+        r = (d * d).sum(axis=2)
+        for _ in range(60):
+            r = r * 0.5 + r * r * 0.01
+        return np.sqrt(r).sum(axis=1)
+
+    x = np.random.default_rng(3).uniform(0, 1, (600, 3))
+    np.testing.assert_allclose(tk.jit(f)(x), f(x), rtol=1e-12)
