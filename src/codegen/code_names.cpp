@@ -160,6 +160,8 @@ bool registers_with_debuggers() {
   return text != nullptr && std::string_view(text) == "1";
 }
 
+bool keeps_code_in_place() { return wanted().map || registers_with_debuggers(); }
+
 void list_code(const ListedCode& code) {
   struct Files {
     std::mutex mutex;

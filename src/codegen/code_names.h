@@ -1,7 +1,7 @@
 #pragma once
 
 // Names of generated code, for tools that look at the process from outside. Off unless asked for:
-//   TOKAMAK_PERF=map      lines of /tmp/perf-PID.map, which `perf report` reads
+//   TOKAMAK_PERF=map      lines of /tmp/perf-PID.map, which `perf report` reads; code stays where it is
 //   TOKAMAK_PERF=jitdump  jit-PID.dump, from which `perf inject --jit` makes files that `perf annotate` shows
 //   TOKAMAK_GDB=1         gdb is told of every kernel, and code stays where it is
 
@@ -14,6 +14,9 @@ namespace tokamak::codegen {
 /// Whether list_code is of use.
 bool lists_code();
 bool registers_with_debuggers();
+/// Whether somebody knows names by address and is not told when code has gone: what comes to its place would
+/// have the old name.
+bool keeps_code_in_place();
 
 struct ListedCode {
   std::string name;

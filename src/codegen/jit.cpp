@@ -135,8 +135,7 @@ class OrcObject final : public LinkedObject {
  public:
   explicit OrcObject(orc::JITDylib& library) : library_(&library) {}
   ~OrcObject() override {
-    // Nobody tells a debugger that code has gone: it would take what comes to its place for the old.
-    if (registers_with_debuggers()) return;
+    if (keeps_code_in_place()) return;
     orc::ExecutionSession& session = the_session().session();
     inside_orc([&] {
       llvm::consumeError(session.removeJITDylib(*library_));

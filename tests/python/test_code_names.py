@@ -49,6 +49,31 @@ def test_the_map_of_perf():
     assert int(kernel[0], 16) > 4096 and 16 < int(kernel[1], 16) < 100_000
 
 
+def test_no_code_comes_to_the_place_of_another():
+    """perf would show it under the name of the first."""
+    script = "import gc, os, numpy as np, tokamak as tk\n"
+    script += "for i in range(20): tk.jit(lambda x: np.sin(x) * i)(np.ones(100 + i)); gc.collect()\n"
+    script += "print(os.getpid())"
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "TOKAMAK_PERF": "map"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    path = Path(f"/tmp/perf-{done.stdout.split()[-1]}.map")
+    try:
+        ranges = sorted(
+            (int(start, 16), int(size, 16))
+            for start, size, _ in (line.split(" ", 2) for line in path.read_text().splitlines())
+        )
+    finally:
+        path.unlink(missing_ok=True)
+    assert len(ranges) > 20
+    for (start, size), (following, _) in zip(ranges, ranges[1:], strict=False):
+        assert start + size <= following
+
+
 def test_the_dump_of_perf(tmp_path):
     _, process = run(TOKAMAK_PERF="jitdump", JITDUMPDIR=str(tmp_path))
     data = (tmp_path / f"jit-{process}.dump").read_bytes()
