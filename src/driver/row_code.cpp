@@ -15,7 +15,8 @@ RowCode compile_rows(BlockKernel block, int64_t rows, int64_t columns, CodeOptio
   if (verification_enabled()) verify(loops);
   if (loops.nests.size() != 1) throw InternalError("products: " + loops.name + " has more than one nest");
   RowCode made;
-  made.columns_per_task = std::max<int64_t>(block.columns_per_task, 1);  // there may be no columns, or no rows
+  made.columns_per_task =
+      std::max<int64_t>(block.columns_per_task, 1);  // there may be no columns, or no rows
   const int64_t expected = (columns + made.columns_per_task - 1) / made.columns_per_task;
   made.tasks_per_row = rows == 0 ? expected : loops.nests[0].root.extent / rows;
   if (made.tasks_per_row != expected || made.tasks_per_row * rows != loops.nests[0].root.extent)

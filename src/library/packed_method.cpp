@@ -21,8 +21,8 @@ const ProductKernels& kernels_for(ProductType type, const Cpu& cpu) {
 }
 
 /// How much of k is summed at once: so much that adding to C takes little beside it, and that a panel of B
-/// comes from the first cache, or where it is wide from the second, which a few rows of it at a time allow. It
-/// depends on nothing that may differ between two blocks of a product.
+/// comes from the first cache, or where it is wide from the second, which a few rows of it at a time allow.
+/// It depends on nothing that may differ between two blocks of a product.
 int64_t k_block_for(int64_t k, const ProductKernels& kernels, const Cpu& cpu) {
   const int64_t row_bytes = int64_t{kernels.columns} * kernels.element_bytes;
   const int64_t most = std::clamp<int64_t>(2 * cpu.l1_bytes / row_bytes, 64, 512);

@@ -93,8 +93,8 @@ class BlockRun {
     }
   }
 
-  /// Rows in whole panels of which as many as a call of multiply wants at most make up a block: no slice of it
-  /// has few.
+  /// Rows in whole panels of which as many as a call of multiply wants at most make up a block: no slice of
+  /// it has few.
   static int64_t even_slice(int64_t block_rows, const ProductMethod& method) {
     const int64_t most = method.rows_at_once();
     if (block_rows <= most) return block_rows;

@@ -78,7 +78,8 @@ class Program {
 
 /// Tasks that are worth a chunk of their own when one takes `task_cost` nanoseconds.
 int64_t grain_for(double task_cost);
-/// The same, or a little less, so that the last of the chunks is no shorter than the others: a thread would wait.
+/// The same, or a little less, so that the last of the chunks is no shorter than the others: a thread would
+/// wait.
 int64_t even_grain(double task_cost, int64_t tasks);
 
 }  // namespace tokamak

@@ -94,12 +94,8 @@ struct Kind {
   int64_t most = kNodes;  ///< nodes that are compiled
 };
 std::ostream& operator<<(std::ostream& out, const Kind& kind) { return out << kind.name; }
-constexpr Kind kKinds[] = {{"elementwise", elementwise},
-                           {"shared", shared},
-                           {"views", views},
-                           {"reductions", reductions},
-                           {"scans", scans},
-                           {"wide", wide}};
+constexpr Kind kKinds[] = {{"elementwise", elementwise}, {"shared", shared}, {"views", views},
+                           {"reductions", reductions},   {"scans", scans},   {"wide", wide}};
 
 class Limits : public ::testing::TestWithParam<Kind> {};
 INSTANTIATE_TEST_SUITE_P(All, Limits, ::testing::ValuesIn(kKinds),
