@@ -150,6 +150,21 @@ def in_child(work):
     pytest.fail("the child hangs")
 
 
+def fork_among(run, threads, stop, work, times):
+    """Children do the work while so many threads of the parent run something until they are told to stop."""
+    running = [threading.Thread(target=run) for _ in range(threads)]
+    for thread in running:
+        thread.start()
+    try:
+        for _ in range(times):
+            in_child(work)
+            time.sleep(0.01)
+    finally:
+        stop.set()
+        for thread in running:
+            thread.join()
+
+
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_fork():
     f = tk.jit(lambda x: np.exp(x).sum() + x)
@@ -197,17 +212,7 @@ def test_fork_while_others_run_and_compile():
         assert_same(tk.jit(lambda x: np.sqrt(x) + 1)(LARGE), np.sqrt(LARGE) + 1)
         assert type(np.zeros(3)) is np.ndarray
 
-    threads = [threading.Thread(target=run) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    try:
-        for _ in range(3):
-            in_child(work)
-            time.sleep(0.01)
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join()
+    fork_among(run, 2, stop, work, times=3)
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
@@ -229,14 +234,4 @@ def test_fork_while_others_compile_single_operations():
             assert_same(of_ones(n), np.exp(np.ones(n)) * 2)
 
     of_ones(3)
-    threads = [threading.Thread(target=run) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    try:
-        for _ in range(4):
-            in_child(work)
-            time.sleep(0.01)
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join()
+    fork_among(run, 4, stop, work, times=4)
