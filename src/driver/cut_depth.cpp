@@ -66,8 +66,7 @@ class Cutting {
   }
 
   std::unique_ptr<const ProductMethod> method_for(int64_t depth) const {
-    return choose_product_method(product_type(stage_.sums), product_.rows, stage_.columns, depth, false,
-                                 cpu_);
+    return choose_product_method(stage_.type, product_.rows, stage_.columns, depth, false, cpu_);
   }
 
   CompiledProduct& product_;

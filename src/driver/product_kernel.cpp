@@ -1,6 +1,7 @@
 #include "driver/product_kernel.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "driver/cut_depth.h"
@@ -16,6 +17,8 @@
 
 namespace tokamak {
 namespace {
+
+constexpr int64_t kLineBytes = 64;  // of a cache
 
 int64_t parts_of(int64_t value, int64_t part) { return (value + part - 1) / part; }
 int64_t round_down(int64_t value, int64_t unit) { return std::max(value / unit, int64_t{1}) * unit; }
@@ -130,21 +133,25 @@ class Compilation {
     stage.columns = shape.columns;
     stage.depth = shape.depth;
     stage.sums = product_dtype(kernel.body[*kernel.product].type.dtype);
+    stage.type = product_type(stage.sums);
     stage.lhs = operand(kernel, 0, shape.rows, shape.batch);
     stage.lhs.is_fed = kernel.feeder != nullptr;
     stage.rhs = operand(kernel, 1, shape.columns, shape.batch);
     auto are_neighbours_of = [&](const CompiledOperand& operand, const std::vector<OperandRead::Axis>& axes) {
-      return is_matrix(operand, stage.sums) &&
+      return is_matrix(operand, dtype_of(stage.type)) &&
              are_neighbours(axes, kernel.body.type_of(operand.read.array), layouts_of(kernel)[operand.input]);
     };
     const bool is_alone =
         &kernel == &kernel_ && kernel.feeder == nullptr && kernel.makers.empty() && !kernel.domain.has_sweep;
     if (is_alone && is_own_batch(stage.lhs) && is_own_batch(stage.rhs) && is_matrix(stage.lhs, stage.sums) &&
         are_neighbours_of(stage.rhs, stage.rhs.read.lines))
-      stage.method =
-          choose_small_method(product_type(stage.sums), shape.rows, shape.columns, shape.depth, cpu_);
-    if (stage.method == nullptr) choose_method(stage, shape, kernel.makers);
+      stage.method = choose_small_method(stage.type, shape.rows, shape.columns, shape.depth, cpu_);
+    if (stage.method == nullptr) {
+      if (stays_bf16(stage, shape, kernel.makers)) stage.type = ProductType::bf16;
+      choose_method(stage, shape, kernel.makers);
+    }
     for (const FusedKernel::Maker& maker : kernel.makers) add_maker(stage, maker);
+    stage.rhs.in_columns = are_neighbours_of(stage.rhs, stage.rhs.read.lines);
     stage.lhs.in_rows = !stage.lhs.is_fed && !stage.lhs.is_constant && stage.lhs.maker == nullptr &&
                         stage.method->takes_rows() && are_neighbours_of(stage.lhs, stage.lhs.read.contracted);
     return stage;
@@ -173,9 +180,20 @@ class Compilation {
     operand.maker = std::move(made);
   }
 
+  /// Whether the processor multiplies operands as they are. Windows are read as f32, and so is a matrix that
+  /// a single row is multiplied by; what is made step by step of k is not made in pairs of them.
+  bool stays_bf16(const CompiledStage& stage, const ProductShape& shape,
+                  const std::vector<FusedKernel::Maker>& makers) const {
+    auto is_plain = [](const CompiledOperand& operand) {
+      return operand.dtype == DType::bf16 && operand.read.contracted.size() <= 1;
+    };
+    return multiplies_bf16(cpu_) && shape.rows > 1 && is_plain(stage.lhs) && is_plain(stage.rhs) &&
+           std::ranges::all_of(makers, &FusedKernel::Maker::rows_are_lines);
+  }
+
   void choose_method(CompiledStage& stage, const ProductShape& shape,
                      const std::vector<FusedKernel::Maker>& makers) const {
-    const ProductType type = product_type(stage.sums);
+    const ProductType type = stage.type;
     const bool is_read_as_it_is = stage.rhs.dtype == stage.sums && !stage.rhs.is_constant;
     const bool makes_lines = std::ranges::all_of(makers, &FusedKernel::Maker::rows_are_lines);
     const std::optional<WindowedPicture> picture = windowed_picture(stage.rhs.read);
@@ -214,6 +232,7 @@ class Compilation {
   void choose_blocks(const CompiledStage& stage) {
     result_.block_rows = round_up(shape_.rows, stage.method->a_panel());
     result_.block_columns = shape_.columns;
+    column_unit_ = stage.method->b_panel();
     if (is_mirrored(kernel_.body, *kernel_.product)) {
       choose_half(stage);
     } else if (kernel_.domain.has_sweep || kernel_.feeder != nullptr) {
@@ -229,8 +248,11 @@ class Compilation {
     }
   }
 
+  /// Threads that share the blocks; there may be more when the program runs than now.
+  static int64_t threads() { return std::max<int64_t>(ThreadPool::instance().num_threads(), 2); }
+
   /// Blocks that are worth making so that threads finish together.
-  static int64_t enough_blocks() { return 4 * std::max<int64_t>(ThreadPool::instance().num_threads(), 2); }
+  static int64_t enough_blocks() { return 4 * threads(); }
 
   /// What reduces the columns needs all of them: as many rows as half of the cache holds.
   void choose_whole_rows(const CompiledStage& stage) {
@@ -261,7 +283,8 @@ class Compilation {
   /// Whether all rows of the first operand stay in the second cache.
   bool is_small(const CompiledStage& stage) const {
     return shape_.rows <= stage.method->rows_at_once() &&
-           stage.depth * shape_.rows * static_cast<int64_t>(size_of(stage.sums)) <= cpu_.l2_bytes * 5 / 8;
+           stage.depth * shape_.rows * static_cast<int64_t>(size_of(stage.lhs.dtype)) <=
+               cpu_.l2_bytes * 5 / 8;
   }
 
   /// Whether every element of the first operand is read once or twice: packing it would take longer.
@@ -270,14 +293,15 @@ class Compilation {
   }
 
   /// All rows of the first operand, where they lie, by columns that are packed on the way: one run of the
-  /// threads does it all.
+  /// threads does it all. Such columns begin where lines of a cache do; others where panels do.
   void choose_columns(const CompiledStage& stage) {
     constexpr int64_t kFewColumns = 48;
-    const int64_t unit = stage.method->b_panel();
-    const int64_t threads = ThreadPool::instance().num_threads();
-    const int64_t fair = std::max<int64_t>(1, 2 * threads / std::gcd(2 * threads, shape_.batch));
+    if (stage.rhs.in_columns && is_packed_with_blocks(stage.rhs, true))
+      column_unit_ = kLineBytes / static_cast<int64_t>(size_of(stage.rhs.dtype));
+    const int64_t fair = std::max<int64_t>(1, 2 * threads() / std::gcd(2 * threads(), shape_.batch));
     const int64_t blocks = std::clamp<int64_t>(fair, 1, std::max<int64_t>(1, shape_.columns / kFewColumns));
-    result_.block_columns = std::min(round_up(parts_of(shape_.columns, blocks), unit), shape_.columns);
+    result_.block_columns =
+        std::min(round_up(parts_of(shape_.columns, blocks), column_unit_), shape_.columns);
   }
 
   /// Columns may be what lies together in memory: runs of them are as long as threads, all of which get as
@@ -285,8 +309,7 @@ class Compilation {
   void choose_long_runs() {
     constexpr int64_t kUnit = 64;
     constexpr int64_t kLongRun = 256;
-    const int64_t threads = std::max<int64_t>(ThreadPool::instance().num_threads(), 2);
-    const int64_t parts = threads / std::gcd(threads, std::max<int64_t>(shape_.batch, 1));
+    const int64_t parts = threads() / std::gcd(threads(), std::max<int64_t>(shape_.batch, 1));
     const int64_t fair = round_up(parts_of(shape_.columns, parts), kUnit);
     result_.block_columns = std::min(std::max(fair, kLongRun), shape_.columns);
   }
@@ -323,8 +346,7 @@ class Compilation {
     int64_t row_blocks = 1;
     auto unfair = [&] {
       const int64_t blocks = shape_.batch * row_blocks * parts_of(units, units_at_once);
-      const int64_t threads = ThreadPool::instance().num_threads();
-      return blocks < 2 * threads || (blocks < 8 * threads && blocks % threads != 0);
+      return blocks < 2 * threads() || (blocks < 8 * threads() && blocks % threads() != 0);
     };
     while (unfair() && (units_at_once - 1) * unit >= kFewColumns) --units_at_once;
     while (unfair() && shape_.rows / (row_blocks + 1) >= kFewRows) ++row_blocks;
@@ -351,19 +373,53 @@ class Compilation {
     const int64_t most_columns =
         std::clamp<int64_t>(column_bytes / std::max<int64_t>(column_elements * element, 1),
                             windows || brief ? kFewColumns : 192, 1024);
-    int64_t row_blocks = std::max<int64_t>(1, parts_of(shape_.rows, round_down(kMostRows, panel)));
-    int64_t column_blocks = std::max<int64_t>(1, parts_of(shape_.columns, round_down(most_columns, unit)));
+    const int64_t row_blocks = std::max<int64_t>(1, parts_of(shape_.rows, round_down(kMostRows, panel)));
+    const int64_t column_blocks =
+        std::max<int64_t>(1, parts_of(shape_.columns, round_down(most_columns, unit)));
     const int64_t most_row_blocks = std::max(row_blocks, parts_of(shape_.rows, kFewRows));
     const int64_t most_column_blocks = std::max(column_blocks, parts_of(shape_.columns, kFewColumns));
-    auto blocks = [&] { return shape_.batch * row_blocks * column_blocks; };
-    const int64_t threads = ThreadPool::instance().num_threads();
-    auto unfair = [&] {
-      return blocks() < enough_blocks() || (blocks() < 8 * threads && blocks() % threads != 0);
-    };
-    while (unfair() && column_blocks < most_column_blocks) ++column_blocks;
-    while (unfair() && row_blocks < most_row_blocks) ++row_blocks;
-    result_.block_rows = round_up(parts_of(shape_.rows, row_blocks), panel);
-    result_.block_columns = std::min(round_up(parts_of(shape_.columns, column_blocks), unit), shape_.columns);
+    double least = std::numeric_limits<double>::infinity();
+    for (int64_t i = row_blocks; i <= most_row_blocks; ++i) {
+      for (int64_t j = column_blocks; j <= most_column_blocks; ++j) {
+        const int64_t rows = round_up(parts_of(shape_.rows, i), panel);
+        const int64_t columns = std::min(round_up(parts_of(shape_.columns, j), unit), shape_.columns);
+        const double cost = cost_of_blocks(rows, columns);
+        if (cost < least) {
+          least = cost;
+          result_.block_rows = rows;
+          result_.block_columns = columns;
+        }
+        if (shape_.batch * i * j > many_blocks()) break;  // more are no better
+      }
+    }
+  }
+
+  /// Blocks of which a thread gets about as many as any other.
+  static int64_t many_blocks() { return 4 * enough_blocks(); }
+
+  /// What blocks of this size cost, as a share of what the result does at least: the time until the last
+  /// thread is done, when each takes the next block as soon as it has finished one, and a little for every
+  /// block; more for blocks so few that a thread which is held up holds up the others.
+  double cost_of_blocks(int64_t block_rows, int64_t block_columns) const {
+    constexpr double kOfBlock = 0.002;
+    constexpr double kOfTooFew = 0.02;
+    const int64_t rows = parts_of(shape_.rows, block_rows);
+    const int64_t columns = parts_of(shape_.columns, block_columns);
+    const int64_t blocks = shape_.batch * rows * columns;
+    const double few = blocks < enough_blocks() ? kOfTooFew : 0;
+    const double all = kOfBlock * static_cast<double>(blocks) + few;
+    if (blocks > many_blocks()) return 1 + all;
+    std::vector<int64_t> busy(static_cast<size_t>(threads()), 0);
+    for (int64_t block = 0; block < blocks; ++block) {
+      const int64_t row = block / columns % rows * block_rows;
+      const int64_t column = block % columns * block_columns;
+      *std::ranges::min_element(busy) +=
+          std::min(block_rows, shape_.rows - row) * std::min(block_columns, shape_.columns - column);
+    }
+    const int64_t fair = shape_.batch * shape_.rows * shape_.columns;
+    return static_cast<double>(*std::ranges::max_element(busy) * threads()) /
+               static_cast<double>(std::max<int64_t>(fair, 1)) +
+           all;
   }
 
   /// Whether nobody else needs the same lines of the operand.
@@ -388,7 +444,7 @@ class Compilation {
   /// A block of columns is a number of whole tasks of the code, and of whole panels.
   void align_columns(const CompiledStage& stage) {
     if (result_.block_columns >= shape_.columns || stage.row_code.code == nullptr) return;
-    const int64_t unit = std::lcm(stage.row_code.columns_per_task, stage.method->b_panel());
+    const int64_t unit = std::lcm(stage.row_code.columns_per_task, column_unit_);
     result_.block_columns = std::min(round_up(result_.block_columns, unit), shape_.columns);
   }
 
@@ -455,6 +511,7 @@ class Compilation {
   const bool own_outputs_;
   const Cpu& cpu_;
   const ProductShape shape_;
+  int64_t column_unit_ = 1;  ///< where blocks may begin
   CompiledProduct result_;
 };
 

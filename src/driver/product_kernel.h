@@ -35,10 +35,11 @@ struct CompiledOperand {
   bool is_fed = false;                         ///< it is the block of rows that the stage before makes
   std::shared_ptr<const CompiledMaker> maker;  ///< null unless it is made while it is packed
   bool is_constant = false;
-  bool in_rows = false;  ///< multiplied where it lies
-  bool windows = false;  ///< that slide over an array, and are read where they overlap
-  bool ahead = false;    ///< packed before the blocks run; a constant before the program ever runs
-  int64_t copies = 1;    ///< of it packed: one for all of the batch when it does not change
+  bool in_rows = false;     ///< multiplied where it lies
+  bool in_columns = false;  ///< its lines are neighbours in memory, and need no conversion
+  bool windows = false;     ///< that slide over an array, and are read where they overlap
+  bool ahead = false;       ///< packed before the blocks run; a constant before the program ever runs
+  int64_t copies = 1;       ///< of it packed: one for all of the batch when it does not change
 };
 
 struct CompiledStage {
@@ -48,6 +49,7 @@ struct CompiledStage {
   int64_t columns = 0;
   int64_t depth = 0;
   DType sums = DType::f32;
+  ProductType type = ProductType::f32;  ///< what it is computed in
 
   std::optional<StoredSums> only_stores;  ///< the sums are the result, and there is no code
   RowCode row_code;

@@ -181,13 +181,24 @@ struct WinogradKernels {
   void (*result)(const WinogradResult& result);
 };
 
+/// Packing of steps of k in pairs: see pairs.inc.
+struct PairKernels {
+  /// Panels of columns that are neighbours in memory: `count` elements of k, `stride` bytes apart.
+  void (*copy_columns)(const unsigned char* data, int64_t count, int64_t stride, int64_t panels,
+                       int64_t panel_bytes, unsigned char* packed);
+  /// Makes pairs of the `count` elements of k of a panel that was packed element by element. Where one is
+  /// left, its other half is zero.
+  void (*pair_rows)(unsigned char* packed, int64_t count);
+  void (*pair_columns)(unsigned char* packed, int64_t count);
+};
+
 /// The loops of one level and type. Panels of A have `rows` lines, panels of B `columns`.
 struct ProductKernels {
   int rows;
   int columns;
-  int lanes;  ///< of a register
-  int element_bytes;
-  int64_t slack;  ///< bytes behind a panel that packing may overwrite
+  int lanes;          ///< of a register
+  int element_bytes;  ///< of a step of k, and of C
+  int64_t slack;      ///< bytes behind a panel that packing may overwrite
   const char* name;
   void (*multiply)(const MultiplyTask& task);
   void (*multiply_small)(const SmallTask& task);
@@ -199,10 +210,11 @@ struct ProductKernels {
   double (*largest)(const void* data, int64_t count);
   /// Does 2 * kPeakChains * lanes operations a round, in registers.
   double (*multiply_and_add)(int64_t rounds);
-  const WinogradKernels* winograd;  ///< null for integers
+  const WinogradKernels* winograd;     ///< null for integers
+  const PairKernels* pairs = nullptr;  ///< not null: a step of k is two elements of bf16, and C is f32
 };
 
-/// The order of ProductType: f32, f64, i32, i64.
+/// The order of ProductType: f32, f64, i32, i64. There is no bf16 of every level.
 struct LevelKernels {
   ProductKernels types[4];
 };
@@ -210,5 +222,7 @@ struct LevelKernels {
 extern const LevelKernels kKernelsX86_64;
 extern const LevelKernels kKernelsX86_64V3;
 extern const LevelKernels kKernelsX86_64V4;
+/// For x86-64-v4 with AVX512_BF16.
+extern const ProductKernels kKernelsBf16Pairs;
 
 }  // namespace tokamak

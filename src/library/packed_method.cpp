@@ -7,6 +7,7 @@
 #include "library/kernels.h"
 #include "library/operand_view.h"
 #include "library/pack.h"
+#include "library/pack_pairs.h"
 #include "library/windows.h"
 #include "support/rounding.h"
 #include "tokamak/errors.h"
@@ -14,15 +15,19 @@
 namespace tokamak {
 
 const ProductKernels& kernels_for(ProductType type, const Cpu& cpu) {
+  if (type == ProductType::bf16) {
+    if (!multiplies_bf16(cpu)) throw InternalError("a product of bf16 on a processor that has none");
+    return kKernelsBf16Pairs;
+  }
   const LevelKernels& level = cpu.avx512 && cpu.vector_bytes >= 64            ? kKernelsX86_64V4
                               : cpu.fma && cpu.f16c && cpu.vector_bytes >= 32 ? kKernelsX86_64V3
                                                                               : kKernelsX86_64;
   return level.types[static_cast<size_t>(type)];
 }
 
-/// How much of k is summed at once: so much that adding to C takes little beside it, and that a panel of B
-/// comes from the first cache, or where it is wide from the second, which a few rows of it at a time allow.
-/// It depends on nothing that may differ between two blocks of a product.
+/// How much of k, in steps, is summed at once: so much that adding to C takes little beside it, and that a
+/// panel of B comes from the first cache, or where it is wide from the second, which a few rows of it at a
+/// time allow. It depends on nothing that may differ between two blocks of a product.
 int64_t k_block_for(int64_t k, const ProductKernels& kernels, const Cpu& cpu) {
   const int64_t row_bytes = int64_t{kernels.columns} * kernels.element_bytes;
   const int64_t most = std::clamp<int64_t>(2 * cpu.l1_bytes / row_bytes, 64, 512);
@@ -45,6 +50,11 @@ int64_t panel_size(int64_t bytes) {
   return (round_up(bytes, unit) / unit | 1) * unit;
 }
 
+/// The steps in which k elements are multiplied.
+int64_t steps_of(int64_t k, const ProductKernels& kernels) {
+  return kernels.pairs == nullptr ? k : (k + 1) / 2;
+}
+
 /// At least one panel of that many lines.
 int64_t whole_panels(int64_t lines, int64_t panel) { return std::max(panel, lines / panel * panel); }
 
@@ -58,8 +68,9 @@ class PackedMethod final : public ProductMethod {
       : type_(type),
         kernels_(kernels),
         k_(k),
+        steps_(steps_of(k, kernels)),
         swapped_(swapped),
-        k_block_(k_block_for(k, kernels, cpu)),
+        k_block_(k_block_for(steps_, kernels, cpu)),
         rows_{layout(kernels.rows)},
         columns_{layout(kernels.columns)} {
     const int64_t share = cpu.l2_bytes * 3 / 8;  // of A, and as much of C
@@ -95,14 +106,16 @@ class PackedMethod final : public ProductMethod {
     return largest(packed, b_layout(), panels);
   }
 
-  bool takes_rows() const override { return !swapped_; }
+  bool takes_rows() const override { return !swapped_ && (kernels_.pairs == nullptr || k_ % 2 == 0); }
   int64_t row_stride_of(const ProductOperand& a) const override {
-    if (swapped_ || a.dtype != dtype_of(type_)) return 0;
+    if (!takes_rows() || a.dtype != dtype_of(type_)) return 0;
     const OperandView view(a);
+    const auto element = static_cast<int64_t>(size_of(a.dtype));
     const bool is_rows = view.bounds == 0 && view.lines.count <= 1 && view.contracted.count == 1 &&
-                         view.contracted.stride[0] == kernels_.element_bytes;
+                         view.contracted.stride[0] == element;
     if (!is_rows) return 0;
-    return view.lines.count == 1 ? view.lines.stride[0] : k_ * kernels_.element_bytes;  // of one row, any
+    const int64_t stride = view.lines.count == 1 ? view.lines.stride[0] : k_ * element;  // of one row, any
+    return stride % kernels_.element_bytes == 0 ? stride : 0;
   }
   void multiply(const void* a, const void* b, int64_t rows, int64_t columns, void* c, int64_t row_stride,
                 void* /*scratch*/) const override {
@@ -129,13 +142,14 @@ class PackedMethod final : public ProductMethod {
   void multiply_part(const void* a, int64_t a_row_stride, const void* b, int64_t first_k, int64_t last_k,
                      int64_t rows, int64_t columns, void* c, int64_t row_stride) const override {
     MultiplyTask task = task_for(a, a_row_stride, b, rows, columns, c, row_stride);
-    task.first_k = first_k;
-    task.k = last_k;
+    task.first_k = kernels_.pairs == nullptr ? first_k : first_k / 2;
+    task.k = steps_of(last_k, kernels_);
     run(task);
   }
 
   bool packs_on_the_way(const ProductOperand& b, int64_t rows) const override {
-    if (swapped_ || rows < kernels_.rows || rows > row_block_ || b.dtype != dtype_of(type_)) return false;
+    if (!reads_columns() || rows < kernels_.rows || rows > row_block_ || b.dtype != dtype_of(type_))
+      return false;
     const OperandView view(b);
     return view.bounds == 0 && view.contracted.count <= 1 && view.lines.count == 1 &&
            view.lines.stride[0] == kernels_.element_bytes;
@@ -151,15 +165,18 @@ class PackedMethod final : public ProductMethod {
     task.b_packed = packed;
     run(task);
     if (whole == columns) return;
-    const int64_t panel = (first + whole) / kernels_.columns;
-    pack_b(b, panel, panel + 1, packed);
+    ProductOperand rest = b;
+    rest.data = static_cast<const std::byte*>(b.data) + (first + whole) * kernels_.element_bytes;
+    rest.lines = {{columns - whole, kernels_.element_bytes}};
+    rest.bounds.clear();
+    pack_b(rest, 0, 1, packed);
     run(task_for(a, a_row_stride, packed, rows, columns - whole,
                  static_cast<std::byte*>(c) + whole * kernels_.element_bytes, row_stride));
   }
 
-  int64_t window_unit() const override { return swapped_ ? 0 : kernels_.lanes; }
+  int64_t window_unit() const override { return reads_columns() ? kernels_.lanes : 0; }
   int64_t window_bytes(const ProductOperand& b, int64_t columns) const override {
-    if (swapped_) return 0;
+    if (window_unit() == 0) return 0;
     const OperandView view(b);
     const Windows windows = windows_of(b, view);
     if (!windows.slide() || windows.run() % window_unit() != 0) return 0;
@@ -179,6 +196,8 @@ class PackedMethod final : public ProductMethod {
   }
 
  private:
+  bool reads_columns() const { return !swapped_ && kernels_.pairs == nullptr; }
+
   Windows windows_of(const ProductOperand& b, const OperandView& view) const {
     return Windows(view, static_cast<int64_t>(size_of(b.dtype)), kernels_.element_bytes);
   }
@@ -193,7 +212,7 @@ class PackedMethod final : public ProductMethod {
                       .rows = rows,
                       .columns = columns,
                       .first_k = 0,
-                      .k = k_,
+                      .k = steps_,
                       .k_block = k_block_,
                       .row_block = row_block_,
                       .column_block = column_block_,
@@ -213,24 +232,30 @@ class PackedMethod final : public ProductMethod {
   const PanelLayout& a_layout() const { return swapped_ ? columns_ : rows_; }
   const PanelLayout& b_layout() const { return swapped_ ? rows_ : columns_; }
 
-  static int64_t step_bytes(const PanelLayout& layout) {
-    return int64_t{layout.lines} * layout.element_bytes;
+  int64_t step_bytes(const PanelLayout& layout) const {
+    return kernels_.pairs != nullptr ? 0 : int64_t{layout.lines} * layout.element_bytes;
   }
 
   PanelLayout layout(int lines) const {
-    const int64_t bytes = lines * k_ * kernels_.element_bytes + (lines == kernels_.rows ? kernels_.slack : 0);
+    const int64_t bytes =
+        lines * steps_ * kernels_.element_bytes + (lines == kernels_.rows ? kernels_.slack : 0);
     return {lines, kernels_.element_bytes, panel_size(bytes)};
   }
 
   void pack(const ProductOperand& operand, const PanelLayout& layout, int64_t first, int64_t last,
             void* packed) const {
-    pack_panels(operand, pack_kernels(operand, layout), layout, first, last, packed);
+    if (kernels_.pairs != nullptr) {
+      pack_pairs(operand, kernels_, layout, first, last, packed);
+    } else {
+      pack_panels(operand, pack_kernels(operand, layout), layout, first, last, packed);
+    }
   }
   double largest(const void* packed, const PanelLayout& layout, int64_t panels) const {
+    const int64_t elements = layout.lines * steps_ * (kernels_.pairs == nullptr ? 1 : 2);
     double found = 0;
     for (int64_t panel = 0; panel < panels; ++panel) {
       const void* data = static_cast<const std::byte*>(packed) + panel * layout.panel_bytes;
-      found = std::max(found, kernels_.largest(data, layout.lines * k_));
+      found = std::max(found, kernels_.largest(data, elements));
     }
     return found;
   }
@@ -245,6 +270,7 @@ class PackedMethod final : public ProductMethod {
   ProductType type_;
   const ProductKernels& kernels_;
   int64_t k_;
+  int64_t steps_;  ///< of k
   bool swapped_;
   int64_t k_block_;
   int64_t row_block_;
@@ -265,7 +291,8 @@ std::unique_ptr<const ProductMethod> packed_method(ProductType type, int64_t row
   const ProductKernels& kernels = kernels_for(type, cpu);
   // Loops take any number of rows but whole registers of columns. Swapped, storing a tile costs as much as
   // some 25 steps of k, in percent of them all:
-  const int64_t storing = 3 + 2500 / std::clamp<int64_t>(k, 1, k_block_for(k, kernels, cpu));
+  const int64_t storing = 3 + 2500 / std::clamp<int64_t>(steps_of(k, kernels), 1,
+                                                         k_block_for(steps_of(k, kernels), kernels, cpu));
   const bool swapped = waste(columns, kernels.lanes) > waste(rows, kernels.lanes) + storing;
   return std::make_unique<PackedMethod>(type, kernels, swapped ? columns : rows, k, cpu, swapped);
 }

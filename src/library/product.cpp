@@ -43,9 +43,15 @@ DType dtype_of(ProductType type) {
       return DType::i32;
     case ProductType::i64:
       return DType::i64;
+    case ProductType::bf16:
+      return DType::bf16;
   }
   throw InternalError("unknown product type");
 }
+
+DType sum_dtype_of(ProductType type) { return type == ProductType::bf16 ? DType::f32 : dtype_of(type); }
+
+bool multiplies_bf16(const Cpu& cpu) { return cpu.avx512_bf16 && cpu.avx512 && cpu.vector_bytes >= 64; }
 
 namespace {
 

@@ -22,11 +22,16 @@
 namespace tokamak {
 
 /// What elements are converted to, multiplied and summed in: f32 for f32, bf16 and f16; f64; and wrapping
-/// integers of 32 bits (bool, i8 to u32) and 64. C has elements of it.
-enum class ProductType : uint8_t { f32, f64, i32, i64 };
+/// integers of 32 bits (bool, i8 to u32) and 64. C has elements of it. Two operands of bf16 may stay so,
+/// where the processor multiplies pairs of them: C is f32 then, too.
+enum class ProductType : uint8_t { f32, f64, i32, i64, bf16 };
 
 ProductType product_type(DType dtype);
+/// Whether this processor has products of bf16.
+bool multiplies_bf16(const Cpu& cpu);
 DType dtype_of(ProductType type);
+/// What C has.
+DType sum_dtype_of(ProductType type);
 
 /// One axis of an operand: how many steps, and how far each is in memory (bytes, may be zero or negative).
 struct ProductAxis {
@@ -120,7 +125,7 @@ class ProductMethod {
                              int64_t row_stride) const;
 
   /// The same with a B that is not packed but lies in memory as `b` says: c[i, j] for line first + j of B,
-  /// which begins a panel. It is packed on the way, a few panels at a time, so that it is not written to
+  /// which is any. It is packed on the way, a few panels at a time, so that it is not written to
   /// memory and read again. Only where packs_on_the_way(); an `a_row_stride` of 0 says that A is packed, and
   /// `packed` has room for four panels, or for all columns.
   virtual bool packs_on_the_way(const ProductOperand& /*b*/, int64_t /*rows*/) const { return false; }

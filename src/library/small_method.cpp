@@ -18,8 +18,10 @@ const char* name_of_small(ProductType type) {
       return "own i32 small";
     case ProductType::i64:
       return "own i64 small";
+    case ProductType::bf16:
+      break;
   }
-  throw InternalError("unknown product type");
+  throw InternalError("small products are not computed in this type");
 }
 
 class SmallMethod final : public ProductMethod {

@@ -458,8 +458,13 @@ class BlockRun {
         pack(*stage.method, is_lhs, running.operand, 0, panels.count(last - first), to);
         return to;
       }
-      if (is_lhs || is_first_slice_)
-        pack(*stage.method, is_lhs, operand_of(i, is_lhs, element), first_panel, panels.count(last), to);
+      if (!is_lhs && !is_first_slice_) return to;
+      const ProductOperand& operand = operand_of(i, is_lhs, element);
+      if (first % panels.width == 0) {
+        pack(*stage.method, is_lhs, operand, first_panel, panels.count(last), to);
+      } else {
+        pack(*stage.method, is_lhs, lines_from(operand, first), 0, panels.count(last - first), to);
+      }
       return to;
     }
 

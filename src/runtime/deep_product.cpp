@@ -31,6 +31,7 @@ using AddRow = void (*)(std::byte* to, const std::byte* row, int64_t columns);
 AddRow add_row_of(DType dtype) {
   switch (product_type(dtype)) {
     case ProductType::f32:
+    case ProductType::bf16:
       return add_row<float>;
     case ProductType::f64:
       return add_row<double>;

@@ -6,6 +6,7 @@
 #include "runtime/program.h"
 #include "runtime/thread_pool.h"
 #include "support/rounding.h"
+#include "tokamak/errors.h"
 
 namespace tokamak {
 namespace {
@@ -45,6 +46,17 @@ void RunningOperand::take_part(int64_t first, int64_t count) {
   operand.bounds.push_back({first, std::move(coefficients), axis.extent});
   operand.data = static_cast<const std::byte*>(operand.data) + first * axis.stride;
   axis.extent = count;
+}
+
+ProductOperand lines_from(const ProductOperand& operand, int64_t first) {
+  ProductOperand rest = operand;
+  const auto along =
+      std::ranges::find_if(rest.lines, [](const ProductAxis& axis) { return axis.extent != 1; });
+  if (along == rest.lines.end() || !rest.bounds.empty())
+    throw InternalError("a part of a product begins where its operand does not");
+  rest.data = static_cast<const std::byte*>(rest.data) + first * along->stride;
+  along->extent -= first;
+  return rest;
 }
 
 void pack(const ProductMethod& method, bool is_lhs, const ProductOperand& operand, int64_t first,

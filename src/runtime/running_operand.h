@@ -74,6 +74,9 @@ struct Panels {
   int64_t count(int64_t lines) const { return (lines + width - 1) / width; }
 };
 
+/// An operand with one axis of lines, from one of them on.
+ProductOperand lines_from(const ProductOperand& operand, int64_t first);
+
 void pack(const ProductMethod& method, bool is_lhs, const ProductOperand& operand, int64_t first,
           int64_t last, void* packed);
 

@@ -38,6 +38,7 @@ Cpu cpu_named(const std::string& name) {
   if (name == "native" || name.empty()) {
     cpu.name = "native";
     cpu.avx512 = host_has_v4();
+    cpu.avx512_bf16 = cpu.avx512 && __builtin_cpu_supports("avx512bf16") != 0;
     cpu.fma = __builtin_cpu_supports("fma") != 0 && __builtin_cpu_supports("avx2") != 0;
     cpu.f16c = cpu.fma && host_has_v3();
     cpu.vector_bytes = cpu.avx512 ? 64 : __builtin_cpu_supports("avx2") != 0 ? 32 : 16;

@@ -14,6 +14,7 @@ struct Cpu {
   bool fma = false;
   bool f16c = false;
   bool avx512 = false;  ///< F, BW, DQ and VL together
+  bool avx512_bf16 = false;
   bool runs_here =
       true;  ///< false when this machine lacks what the level needs; code for it can only be looked at
 

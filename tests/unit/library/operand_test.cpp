@@ -9,12 +9,13 @@ namespace tokamak {
 namespace {
 
 TEST_F(Product, TakesRowsThatAreNotPacked) {
-  for (DType dtype : {DType::f32, DType::f64, DType::i32, DType::i64}) {
+  for (DType dtype : {DType::f32, DType::f64, DType::i32, DType::i64, DType::bf16}) {
     for (const Cpu& cpu : runnable_cpus()) {
       for (auto [m, n, k] :
-           {std::tuple<int64_t, int64_t, int64_t>{61, 150, 1100}, {5, 40, 7}, {1, 33, 64}, {13, 16, 1}}) {
-        const ProductType type = product_type(dtype);
-        const ProductOperand a = matrix(dtype, m, k, true);
+           {std::tuple<int64_t, int64_t, int64_t>{61, 150, 1100}, {5, 40, 7}, {1, 33, 64}, {13, 16, 2}}) {
+        const ProductType type = types_for(dtype, dtype, cpu).back();
+        if (dtype_of(type) != dtype) continue;
+        const ProductOperand a = operand(dtype, {m, k}, 1, {0, 1}, {}, 2);
         const ProductOperand b = matrix(dtype, n, k, false);
         const auto method = packed_method(type, m, n, k, cpu);
         if (!method->takes_rows()) continue;
@@ -22,21 +23,23 @@ TEST_F(Product, TakesRowsThatAreNotPacked) {
         const Packed packed_b(*method, b, false);
         Result packed(type, m, n);
         multiply(*method, packed_a.memory.get(), packed_b.memory.get(), m, n, packed);
-        // The rows next to each other, whatever the operand has.
-        Result rows(type, m, k);
-        for (int64_t row = 0; row < m; ++row) {
-          for (int64_t i = 0; i < k; ++i) {
-            const void* from = static_cast<const unsigned char*>(a.data) + row * a.lines[0].stride +
-                               i * a.contracted[0].stride;
-            std::memcpy(rows.at(row, i), from, static_cast<size_t>(rows.size));
-          }
-        }
         Result c(type, m, n);
-        method->multiply_rows(rows.bytes.data(), rows.row_stride, packed_b.memory.get(), m, n, c.bytes.data(),
+        method->multiply_rows(a.data, method->row_stride_of(a), packed_b.memory.get(), m, n, c.bytes.data(),
                               c.row_stride, nullptr);
         ASSERT_EQ(c.bytes, packed.bytes) << method->name() << " " << m << "x" << k << "x" << n;
       }
     }
+  }
+}
+
+TEST_F(Product, TakesRowsOfPairsOnlyWhereTheyAreWhole) {
+  for (const Cpu& cpu : runnable_cpus()) {
+    if (!multiplies_bf16(cpu)) continue;
+    EXPECT_FALSE(packed_method(ProductType::bf16, 64, 64, 33, cpu)->takes_rows());
+    const auto method = packed_method(ProductType::bf16, 64, 64, 32, cpu);
+    EXPECT_EQ(method->row_stride_of(matrix(DType::bf16, 64, 32, true)), 32 * 2);
+    EXPECT_EQ(method->row_stride_of(operand(DType::bf16, {64, 32}, 1, {0, 1}, {}, 1)), 0);
+    EXPECT_EQ(method->row_stride_of(matrix(DType::f32, 64, 32, true)), 0);
   }
 }
 
@@ -68,17 +71,20 @@ TEST_F(Product, PacksOnTheWay) {
         const Packed packed_a(*method, a, true);
         const Packed packed_b(*method, b, false);
         const int64_t panel = method->b_panel();
-        for (int64_t first : {int64_t{0}, n / panel / 2 * panel}) {
+        Result whole(type, m, n);
+        multiply(*method, packed_a.memory.get(), packed_b.memory.get(), m, n, whole);
+        for (int64_t first : {int64_t{0}, n / panel / 2 * panel, n / 3}) {
           const int64_t columns = n - first;
-          Result wanted(type, m, columns);
-          multiply(*method, packed_a.memory.get(),
-                   packed_b.memory.get() + first / panel * method->b_panel_bytes(), m, columns, wanted);
           const int64_t bytes = std::min<int64_t>(4, (columns + panel - 1) / panel) * method->b_panel_bytes();
           const Memory room = aligned(bytes);
           Result c(type, m, columns);
           method->multiply_packing(packed_a.memory.get(), 0, b, first, room.get(), m, columns, c.bytes.data(),
                                    c.row_stride);
-          ASSERT_EQ(c.bytes, wanted.bytes) << method->name() << " " << m << "x" << k << "x" << n;
+          for (int64_t row = 0; row < m; ++row) {
+            ASSERT_EQ(std::memcmp(c.at(row, 0), whole.at(row, first), static_cast<size_t>(columns * c.size)),
+                      0)
+                << method->name() << " " << m << "x" << k << "x" << n << " from " << first;
+          }
           for (int64_t i = 0; i < 64; ++i) ASSERT_EQ(room.get()[bytes + i], 0xff) << "wrote past the panels";
         }
       }
@@ -224,18 +230,36 @@ TEST_F(Product, PacksOnTheWayOnlyWhatIsThere) {
 }
 
 TEST_F(Product, KeepsWhatIsNotANumberInItsPlace) {
-  // Lanes that are filled up must not reach others: infinity times a filler is not a number.
-  std::vector<float> values(7 * 9, INFINITY);
-  const ProductOperand a{DType::f32, values.data(), {{7, 36}}, {{9, 4}}, {}};
-  std::vector<float> ones(19 * 9, 1.0f);
-  const ProductOperand b{DType::f32, ones.data(), {{19, 36}}, {{9, 4}}, {}};
+  // Lanes and steps that are filled up must not reach others: infinity times a filler is not a number.
+  const std::vector<float> infinities(7 * 9, INFINITY);
+  const std::vector<float> ones(19 * 9, 1.0f);
+  auto halves = [](const std::vector<float>& floats) {
+    std::vector<uint16_t> upper;
+    for (float value : floats)
+      upper.push_back(static_cast<uint16_t>(testing::read_as<uint32_t>(&value) >> 16));
+    return upper;
+  };
+  const std::vector<uint16_t> short_infinities = halves(infinities);
+  const std::vector<uint16_t> short_ones = halves(ones);
   for (const Cpu& cpu : runnable_cpus()) {
-    const auto method = packed_method(ProductType::f32, 7, 19, 9, cpu);
-    Result c(ProductType::f32, 7, 19);
-    multiply(*method, Packed(*method, a, true).memory.get(), Packed(*method, b, false).memory.get(), 7, 19,
-             c);
-    for (int64_t i = 0; i < 7; ++i) {
-      for (int64_t j = 0; j < 19; ++j) EXPECT_EQ(testing::read(DType::f32, c.at(i, j)).real, INFINITY);
+    for (DType dtype : {DType::f32, DType::bf16}) {
+      const bool is_short = dtype == DType::bf16;
+      const int64_t size = is_short ? 2 : 4;
+      const void* as = is_short ? static_cast<const void*>(short_infinities.data()) : infinities.data();
+      const void* bs = is_short ? static_cast<const void*>(short_ones.data()) : ones.data();
+      const ProductOperand a{dtype, as, {{7, 9 * size}}, {{9, size}}, {}};
+      const ProductOperand b{dtype, bs, {{19, 9 * size}}, {{9, size}}, {}};
+      for (ProductType type : types_for(dtype, dtype, cpu)) {
+        const auto method = packed_method(type, 7, 19, 9, cpu);
+        Result c(type, 7, 19);
+        multiply(*method, Packed(*method, a, true).memory.get(), Packed(*method, b, false).memory.get(), 7,
+                 19, c);
+        for (int64_t i = 0; i < 7; ++i) {
+          for (int64_t j = 0; j < 19; ++j) {
+            EXPECT_EQ(testing::read(DType::f32, c.at(i, j)).real, INFINITY) << method->name();
+          }
+        }
+      }
     }
   }
 }

@@ -32,6 +32,13 @@ inline std::vector<Cpu> runnable_cpus() {
   return cpus;
 }
 
+/// What a product of two dtypes may be computed in.
+inline std::vector<ProductType> types_for(DType a, DType b, const Cpu& cpu) {
+  std::vector<ProductType> types{product_type(a)};
+  if (a == DType::bf16 && b == DType::bf16 && multiplies_bf16(cpu)) types.push_back(ProductType::bf16);
+  return types;
+}
+
 struct Freed {
   void operator()(void* memory) const { std::free(memory); }
 };
@@ -79,7 +86,7 @@ struct Result {
   std::vector<unsigned char> bytes;
 
   Result(ProductType type, int64_t rows, int64_t columns)
-      : size(static_cast<int64_t>(size_of(dtype_of(type)))),
+      : size(static_cast<int64_t>(size_of(sum_dtype_of(type)))),
         row_stride((columns + 2) * size),
         bytes(static_cast<size_t>(rows * row_stride + 16), 0xff) {}
   unsigned char* at(int64_t row, int64_t column) { return bytes.data() + row * row_stride + column * size; }
@@ -98,12 +105,12 @@ inline void check(ProductType type, const ProductOperand& a, const ProductOperan
   const int64_t m = elements_of(a.lines);
   const int64_t n = elements_of(b.lines);
   const int64_t k = elements_of(a.contracted);
-  const double rounding = type == ProductType::f32 ? 0x1p-24 : 0x1p-53;
+  const double rounding = sum_dtype_of(type) == DType::f32 ? 0x1p-24 : 0x1p-53;
   for (int64_t i = 0; i < m; ++i) {
     for (int64_t j = 0; j < n; ++j) {
       const Number* left = lefts.data() + i * k;
       const Number* right = rights.data() + j * k;
-      const Number got = testing::read(dtype_of(type), c.at(i, j));
+      const Number got = testing::read(sum_dtype_of(type), c.at(i, j));
       if (type == ProductType::i32 || type == ProductType::i64) {
         uint64_t sum = 0;
         for (int64_t l = 0; l < k; ++l) sum += left[l].integer * right[l].integer;
@@ -171,22 +178,28 @@ inline void check_windows(const ProductMethod& method, const ProductOperand& b, 
   }
 }
 
-/// Packs, multiplies and compares on every processor level of this machine.
-inline void check_everywhere(const ProductOperand& a, const ProductOperand& b) {
-  const ProductType type = product_type(a.dtype);
+inline void check_computed_in(ProductType type, const ProductOperand& a, const ProductOperand& b,
+                              const Cpu& cpu) {
   const int64_t m = elements_of(a.lines);
   const int64_t n = elements_of(b.lines);
+  const auto method = packed_method(type, m, n, elements_of(a.contracted), cpu);
+  const Packed packed_a(*method, a, true);
+  const Packed packed_b(*method, b, false);
+  Result c(type, m, n);
+  multiply(*method, packed_a.memory.get(), packed_b.memory.get(), m, n, c);
+  const std::string what = cpu.name + " " + method->name() + ", " + describe(a) + " by " + describe(b);
+  check(type, a, b, c, what);
+  check_windows(*method, b, packed_a.memory.get(), packed_b.memory.get(), type, m, n, what);
+  if (m == 1 && (type == ProductType::f32 || type == ProductType::f64)) check_in_place(type, a, b, cpu);
+}
+
+/// Packs, multiplies and compares on every processor level of this machine.
+inline void check_everywhere(const ProductOperand& a, const ProductOperand& b) {
   for (const Cpu& cpu : runnable_cpus()) {
-    const auto method = packed_method(type, m, n, elements_of(a.contracted), cpu);
-    const Packed packed_a(*method, a, true);
-    const Packed packed_b(*method, b, false);
-    Result c(type, m, n);
-    multiply(*method, packed_a.memory.get(), packed_b.memory.get(), m, n, c);
-    const std::string what = cpu.name + " " + method->name() + ", " + describe(a) + " by " + describe(b);
-    check(type, a, b, c, what);
-    check_windows(*method, b, packed_a.memory.get(), packed_b.memory.get(), type, m, n, what);
-    if (m == 1 && (type == ProductType::f32 || type == ProductType::f64)) check_in_place(type, a, b, cpu);
-    if (::testing::Test::HasFatalFailure()) return;
+    for (ProductType type : types_for(a.dtype, b.dtype, cpu)) {
+      check_computed_in(type, a, b, cpu);
+      if (::testing::Test::HasFatalFailure()) return;
+    }
   }
 }
 

@@ -61,8 +61,8 @@ TEST_F(Product, InPartsThatAreAdded) {
     for (int64_t k : {601, 1200, 1777}) {
       const ProductOperand a = matrix(dtype, 29, k, false);
       const ProductOperand b = matrix(dtype, 35, k, k % 2 == 0);
-      const ProductType type = product_type(dtype);
       for (const Cpu& cpu : runnable_cpus()) {
+        const ProductType type = types_for(dtype, dtype, cpu).back();
         const auto method = packed_method(type, 29, 35, kPart, cpu);
         Result c(type, 29, 35);
         for (int64_t first = 0; first < k; first += kPart) {
@@ -82,11 +82,11 @@ TEST_F(Product, InPartsThatAreAdded) {
 }
 
 TEST_F(Product, BelowTheDiagonal) {
-  for (DType dtype : {DType::f32, DType::f64}) {
+  for (DType dtype : {DType::f32, DType::f64, DType::bf16}) {
     for (int64_t n : {1, 5, 16, 47, 100, 161}) {
-      const ProductType type = product_type(dtype);
       const ProductOperand x = matrix(dtype, n, 600, n % 2 == 0);
       for (const Cpu& cpu : runnable_cpus()) {
+        const ProductType type = types_for(dtype, dtype, cpu).back();
         const auto method = packed_method(type, n, n, 600, cpu);
         const Packed a(*method, x, true);
         const Packed b(*method, x, false);
@@ -131,7 +131,7 @@ TEST_F(Product, ThroughAnyStrides) {
 }
 
 TEST_F(Product, ThroughZeroStrides) {
-  for (DType dtype : {DType::f32, DType::f16, DType::f64, DType::i16}) {
+  for (DType dtype : {DType::f32, DType::f16, DType::bf16, DType::f64, DType::i16}) {
     const auto size = static_cast<int64_t>(size_of(dtype));
     const unsigned char* data = elements(dtype, 1000);
     const std::vector<std::vector<ProductAxis>> lines = {
@@ -194,12 +194,12 @@ TEST_F(Product, OfManyStepsUnderBounds) {
 }
 
 TEST_F(Product, OfABlockHasTheBitsOfTheWhole) {
-  for (DType dtype : {DType::f32, DType::f64}) {
+  for (DType dtype : {DType::f32, DType::f64, DType::bf16}) {
     for (const Cpu& cpu : runnable_cpus()) {
       const int64_t m = 61;
       const int64_t n = 150;
       const int64_t k = 1100;
-      const ProductType type = product_type(dtype);
+      const ProductType type = types_for(dtype, dtype, cpu).back();
       const ProductOperand a = matrix(dtype, m, k, true);
       const ProductOperand b = matrix(dtype, n, k, false);
       Result whole(type, m, n);

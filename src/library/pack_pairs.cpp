@@ -1,0 +1,60 @@
+#include "library/pack_pairs.h"
+
+#include <algorithm>
+
+#include "library/operand_view.h"
+
+namespace tokamak {
+namespace {
+
+/// Panels that are copied side by side, so that memory is read in longer pieces than one is wide.
+constexpr int64_t kPanelsSideBySide = 4;
+
+/// Where pairs lie together already: an operand of elements that are pairs.
+ProductOperand as_pairs(const ProductOperand& operand, const ViewAxes& contracted) {
+  ProductOperand pairs = operand;
+  pairs.dtype = DType::u32;
+  pairs.contracted = {{contracted.extent[0] / 2, 2 * contracted.stride[0]}};
+  pairs.bounds.clear();
+  return pairs;
+}
+
+}  // namespace
+
+void pack_pairs(const ProductOperand& operand, const ProductKernels& kernels, const PanelLayout& layout,
+                int64_t first, int64_t last, void* packed) {
+  constexpr int64_t kElement = 2;
+  const OperandView view(operand);
+  const int64_t k = view.contracted.elements;
+  if (view.lines.elements == 0 || k == 0) return;
+  const bool is_columns = layout.lines == kernels.columns;
+  auto pack_kernels = [&](Stored stored) -> const PackKernels& {
+    return is_columns ? *kernels.pack_columns(stored) : *kernels.pack_rows(stored);
+  };
+  const bool is_plain = view.bounds == 0 && view.contracted.count == 1;
+  if (is_plain && view.contracted.stride[0] == kElement && k % 2 == 0) {
+    pack_panels(as_pairs(operand, view.contracted), pack_kernels(Stored::b32), layout, first, last, packed);
+    return;
+  }
+  auto* to = static_cast<unsigned char*>(packed);
+  if (is_plain && is_columns && view.lines.count == 1 && view.lines.stride[0] == kElement) {
+    const int64_t whole = std::min(last, view.lines.elements / layout.lines);
+    while (first < whole) {
+      const int64_t panels = std::min(kPanelsSideBySide, whole - first);
+      kernels.pairs->copy_columns(view.data + first * layout.lines * kElement, k, view.contracted.stride[0],
+                                  panels, layout.panel_bytes, to);
+      first += panels;
+      to += panels * layout.panel_bytes;
+    }
+    if (first >= last) return;
+  }
+  ProductOperand elements = operand;
+  elements.dtype = DType::u16;
+  const PanelLayout by_elements{layout.lines, static_cast<int>(kElement), layout.panel_bytes};
+  pack_panels(elements, pack_kernels(Stored::u16), by_elements, first, last, to);
+  for (; first < last; ++first, to += layout.panel_bytes) {
+    is_columns ? kernels.pairs->pair_columns(to, k) : kernels.pairs->pair_rows(to, k);
+  }
+}
+
+}  // namespace tokamak
