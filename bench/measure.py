@@ -18,7 +18,7 @@ from contestants import Contestant
 from exchange import Folder
 from turns import rest
 from worker import GoneError, Prepared, Task, WorkerProcess
-from workloads.model import F64, Workload
+from workloads.model import SHORT, Workload
 
 FEWEST_TURNS = 3
 FEWEST_LONG_TURNS = 1  # of a contestant that takes longer than its share of the time
@@ -66,7 +66,7 @@ class Measured:
     reads: int = 0
     writes: int = 0
     flops: float = 0
-    is_double: bool = False
+    arithmetic: str = "f32"  # or "f64", or "bf16" of products
     limit: float | None = None  # the seconds that the machine takes at least
 
     @property
@@ -165,7 +165,10 @@ class Bench:
         measured = Measured(workload.name, workload.group, workload.title, workload.data, workload.size)
         measured.reads = workload.reads or sum(a.nbytes for a in inputs)
         measured.writes = sum(a.size * d.itemsize for a, d in zip(answers, dtypes, strict=True))
-        measured.flops, measured.is_double = workload.flops, inputs[0].dtype == F64
+        measured.flops = workload.flops
+        dtype = SHORT.get(inputs[0].dtype.name, "")
+        if dtype == "f64" or (dtype == "bf16" and workload.group == "products"):
+            measured.arithmetic = dtype
         return task, measured
 
     def measure(self, workload: Workload) -> Measured:

@@ -121,12 +121,13 @@ def introduce(page: Page, about: Mapping[str, Any]) -> None:
         page.say(f"The limits of the machine are not known: {limits['missing']}.")
         return
     speed = {name: f"{limits[name] / 1e9:.1f} GB/s" for name in ("read", "write", "copy", "add")}
+    halves = f", {limits['bf16_flops'] / 1e9:.0f} in products of bf16" if limits["bf16_flops"] else ""
     page.say(
         prose(
             f"""The limit of the machine was measured in the same run: it reads {speed["read"]}, writes
             {speed["write"]}, copies {speed["copy"]} and adds arrays at {speed["add"]}, with non-temporal
             stores, bytes read and written together; fused multiply-adds in registers do
-            {limits["flops"] / 1e9:.0f} GFLOP/s in f32. *Limit* below is the least time that a call can take,
+            {limits["flops"] / 1e9:.0f} GFLOP/s in f32{halves}. *Limit* below is the least time that a call can take,
             by the bytes it must move (once, where they take more than half of the last cache) or by its
             arithmetic, over the time it took. An elementary function counts as {ELEMENTARY} operations, a
             division and a square root as {DIVISION}."""

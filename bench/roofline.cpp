@@ -71,4 +71,24 @@ int64_t multiply_add(int64_t rounds) {
   for (Floats& sum : sums) keep(sum);
   return rounds * 12 * kLanes * 2;
 }
+
+/// The same in instructions that add two products of bf16 to an f32; 0 where there are none.
+int64_t multiply_add_bf16(int64_t rounds) {
+#if defined(__AVX512BF16__)
+  Floats sums[12] = {};
+  Floats x{}, y{};
+  for (Floats& sum : sums) keep(sum);
+  keep(x), keep(y);
+  for (int64_t i = 0; i < rounds; ++i) {
+#pragma GCC unroll 12
+    for (int j = 0; j < 12; ++j)
+      sums[j] = _mm512_dpbf16_ps(sums[j], reinterpret_cast<__m512bh>(x), reinterpret_cast<__m512bh>(y));
+  }
+  for (Floats& sum : sums) keep(sum);
+  return rounds * 12 * kLanes * 4;
+#else
+  (void)rounds;
+  return 0;
+#endif
+}
 }

@@ -35,6 +35,7 @@ class Limits:
     copy: float = 0
     add: float = 0
     flops: float = 0  # in f32, a second
+    bf16_flops: float = 0  # of products of bf16, 0 where the processor has none but those of f32
     cache_bytes: int = 0
     missing: str = ""  # why they are not known
 
@@ -42,11 +43,15 @@ class Limits:
     def mixed(self) -> float:
         return max(self.copy, self.add)
 
-    def seconds(self, reads: float, writes: float, flops: float, is_double: bool) -> float | None:
+    def flops_in(self, arithmetic: str) -> float:
+        """Operations a second in f32, f64, or bf16 (of products)."""
+        return {"f64": self.flops / 2, "bf16": max(self.bf16_flops, self.flops)}.get(arithmetic, self.flops)
+
+    def seconds(self, reads: float, writes: float, flops: float, arithmetic: str) -> float | None:
         """What a call takes at least."""
         if self.missing:
             return None
-        limits = [flops / (self.flops / 2 if is_double else self.flops)]
+        limits = [flops / self.flops_in(arithmetic)]
         if reads + writes > self.cache_bytes / 2:  # what is larger does not stay there from call to call
             bandwidth = self.read if reads >= MOSTLY * (reads + writes) else self.mixed
             limits.append((reads + writes) / bandwidth)
@@ -98,11 +103,16 @@ class Roofline:
             part = FLOATS // self.threads // 128 * 128
             seconds = self.together(function, lambda i, arrays=arrays, part=part: self.part(arrays, i, part))
             self.keep(name, len(arrays) * size / FLOATS * part * self.threads / seconds)
+        self.keep("flops", self.arithmetic(self.library.multiply_add))
+        self.keep("bf16_flops", self.arithmetic(self.library.multiply_add_bf16))
+
+    def arithmetic(self, function: Any) -> float:
+        """Operations a second of all threads together."""
         rounds = 1_000_000
-        seconds = self.together(self.library.multiply_add, lambda i: [ctypes.c_int64(rounds)])
+        seconds = self.together(function, lambda i: [ctypes.c_int64(rounds)])
         rounds = int(rounds * TURN / seconds)  # as long as a turn: waking threads is not to count
-        seconds = self.together(self.library.multiply_add, lambda i: [ctypes.c_int64(rounds)])
-        self.keep("flops", self.threads * self.library.multiply_add(1) * rounds / seconds)
+        seconds = self.together(function, lambda i: [ctypes.c_int64(rounds)])
+        return self.threads * function(1) * rounds / seconds
 
     def keep(self, name: str, value: float) -> None:
         setattr(self.limits, name, max(value, getattr(self.limits, name)))

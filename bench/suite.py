@@ -187,7 +187,7 @@ class Run:
         return measured
 
     def set_limit(self, m: Measured) -> None:
-        m.limit = self.roofline.limits.seconds(m.reads, m.writes, m.flops, m.is_double)
+        m.limit = self.roofline.limits.seconds(m.reads, m.writes, m.flops, m.arithmetic)
 
     def introduce(self) -> None:
         self.about: dict[str, Any] = machine() | {"threads": self.options.threads}

@@ -37,7 +37,7 @@ result = Add(r, b2)
 
 
 def mlp_workload(dtype, **settings) -> Workload:
-    rows, features, hidden = 512, 1024, 4096
+    rows, features, hidden = 512, 2048, 4096
     return Workload(
         name=f"mlp-{SHORT[dtype.name]}",
         group="products",

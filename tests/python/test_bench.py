@@ -92,12 +92,13 @@ def test_rebound_functions_use_the_other_module():
 
 
 def test_limits():
-    limits = Limits(read=10e9, copy=8e9, add=9e9, flops=100e9, cache_bytes=1 << 20)
-    assert limits.seconds(1e9, 8, 0, False) == pytest.approx(0.1, rel=1e-6)
-    assert limits.seconds(1e9, 1e9, 0, False) == pytest.approx(2 / 9)
-    assert limits.seconds(100, 100, 1e9, False) == pytest.approx(0.01)
-    assert limits.seconds(100, 100, 1e9, True) == pytest.approx(0.02)
-    assert Limits(missing="no compiler").seconds(1, 1, 1, False) is None
+    limits = Limits(read=10e9, copy=8e9, add=9e9, flops=100e9, bf16_flops=200e9, cache_bytes=1 << 20)
+    assert limits.seconds(1e9, 8, 0, "f32") == pytest.approx(0.1, rel=1e-6)
+    assert limits.seconds(1e9, 1e9, 0, "f32") == pytest.approx(2 / 9)
+    assert limits.seconds(100, 100, 1e9, "f32") == pytest.approx(0.01)
+    assert limits.seconds(100, 100, 1e9, "f64") == pytest.approx(0.02)
+    assert limits.seconds(100, 100, 1e9, "bf16") == pytest.approx(0.005)
+    assert Limits(missing="no compiler").seconds(1, 1, 1, "f32") is None
 
 
 def some_results():

@@ -1,5 +1,6 @@
 """Programs around matrix products: how many kernels they become, and that those are right."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 import tokamak as tk
@@ -143,6 +144,56 @@ def test_residual_block(constant):
 def test_unused_product_is_gone():
     e = tk.jit(mlp_with_unused).explain(*layers)
     assert sum(k.ops.count("dot") for k in e.kernels) == 2
+
+
+def test_large_perceptron_in_bf16_is_two_kernels():
+    shapes = (512, 2048), (2048, 4096), (4096,), (4096, 2048), (2048,)
+    arguments = [r(*shape, dtype=ml_dtypes.bfloat16) for shape in shapes]
+    e = tk.jit(mlp_with_unused).explain(*arguments)
+    assert [k.ops for k in e.kernels] == [["dot", "add", "max"], ["dot", "add"]]
+
+
+BF16_SHAPES = {
+    # rows, k, columns
+    "small": (5, 7, 3),
+    "one_row": (1, 300, 40),
+    "one_column": (40, 300, 1),
+    "odd": (61, 333, 77),
+    "whole_tiles": (64, 128, 96),
+    "deep": (33, 9001, 20),
+    "wide": (70, 40, 1200),
+    "parts_of_k": (600, 2100, 600),
+}
+
+
+@pytest.mark.parametrize("transposed", [(), (0,), (1,), (0, 1)], ids=str)
+@pytest.mark.parametrize("shape", BF16_SHAPES)
+def test_products_in_bf16(shape, transposed):
+    m, k, n = BF16_SHAPES[shape]
+    x, y = r(m, k, dtype=ml_dtypes.bfloat16), r(k, n, dtype=ml_dtypes.bfloat16)
+    if 0 in transposed:
+        x = np.ascontiguousarray(x.T).T
+    if 1 in transposed:
+        y = np.ascontiguousarray(y.T).T
+    result = tk.jit(lambda x, y: x @ y)(x, y)
+    wide_x, wide_y = x.astype(np.float64), y.astype(np.float64)
+    exact = wide_x @ wide_y
+    rounding = 2.0**-8 * np.abs(exact) + 2 * k**0.5 * 2.0**-24 * (np.abs(wide_x) @ np.abs(wide_y))
+    assert result.dtype == ml_dtypes.bfloat16
+    assert (np.abs(result.astype(np.float64) - exact) <= rounding * 1.01).all()
+
+
+def test_rows_of_bf16_at_any_distance():
+    """Pairs that do not lie where those of 32 bits do are copied, and a row has no part of the next one."""
+    for width in (64, 65, 66, 67):
+        padded = r(40, width, dtype=ml_dtypes.bfloat16)
+        padded[:, 62:] = np.nan
+        w = r(62, 50, dtype=ml_dtypes.bfloat16)
+        for first in (0, 1):
+            x, y = padded[:, first:62], w[first:]
+            result = tk.jit(lambda x, y: x @ y)(x, y).astype(np.float64)
+            exact = x.astype(np.float64) @ y.astype(np.float64)
+            np.testing.assert_allclose(result, exact, rtol=2.0**-7, atol=0.1)
 
 
 def test_merged_heads_are_read_where_they_lie():
