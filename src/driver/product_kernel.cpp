@@ -296,8 +296,7 @@ class Compilation {
   /// threads does it all. Such columns begin where lines of a cache do; others where panels do.
   void choose_columns(const CompiledStage& stage) {
     constexpr int64_t kFewColumns = 48;
-    if (stage.rhs.in_columns && is_packed_with_blocks(stage.rhs, true))
-      column_unit_ = kLineBytes / static_cast<int64_t>(size_of(stage.rhs.dtype));
+    column_unit_ = column_unit(stage);
     const int64_t fair = std::max<int64_t>(1, 2 * threads() / std::gcd(2 * threads(), shape_.batch));
     const int64_t blocks = std::clamp<int64_t>(fair, 1, std::max<int64_t>(1, shape_.columns / kFewColumns));
     result_.block_columns =
@@ -363,7 +362,6 @@ class Compilation {
     constexpr int64_t kFewRows = 132;
     constexpr int64_t kFewColumns = 64;
     const int64_t panel = stage.method->a_panel();
-    const int64_t unit = stage.method->b_panel();
     const auto element = static_cast<int64_t>(size_of(stage.sums));
     const bool brief = shape_.rows <= stage.method->rows_at_once() && stage.rhs.read.contracted.size() > 1;
     const bool windows = stage.rhs.windows;
@@ -374,12 +372,13 @@ class Compilation {
         std::clamp<int64_t>(column_bytes / std::max<int64_t>(column_elements * element, 1),
                             windows || brief ? kFewColumns : 192, 1024);
     const int64_t row_blocks = std::max<int64_t>(1, parts_of(shape_.rows, round_down(kMostRows, panel)));
-    const int64_t column_blocks =
-        std::max<int64_t>(1, parts_of(shape_.columns, round_down(most_columns, unit)));
     const int64_t most_row_blocks = std::max(row_blocks, parts_of(shape_.rows, kFewRows));
-    const int64_t most_column_blocks = std::max(column_blocks, parts_of(shape_.columns, kFewColumns));
     double least = std::numeric_limits<double>::infinity();
     for (int64_t i = row_blocks; i <= most_row_blocks; ++i) {
+      const int64_t unit = i == 1 ? column_unit(stage) : stage.method->b_panel();
+      const int64_t column_blocks =
+          std::max<int64_t>(1, parts_of(shape_.columns, round_down(most_columns, unit)));
+      const int64_t most_column_blocks = std::max(column_blocks, parts_of(shape_.columns, kFewColumns));
       for (int64_t j = column_blocks; j <= most_column_blocks; ++j) {
         const int64_t rows = round_up(parts_of(shape_.rows, i), panel);
         const int64_t columns = std::min(round_up(parts_of(shape_.columns, j), unit), shape_.columns);
@@ -388,10 +387,18 @@ class Compilation {
           least = cost;
           result_.block_rows = rows;
           result_.block_columns = columns;
+          column_unit_ = unit;
         }
         if (shape_.batch * i * j > many_blocks()) break;  // more are no better
       }
     }
+  }
+
+  /// Where columns of a block may begin that has all rows: at a line of a cache, if it packs them itself and
+  /// they lie together; else where a panel does.
+  int64_t column_unit(const CompiledStage& stage) const {
+    if (!stage.rhs.in_columns || !is_packed_with_blocks(stage.rhs, true)) return stage.method->b_panel();
+    return kLineBytes / static_cast<int64_t>(size_of(stage.rhs.dtype));
   }
 
   /// Blocks of which a thread gets about as many as any other.
@@ -399,15 +406,18 @@ class Compilation {
 
   /// What blocks of this size cost, as a share of what the result does at least: the time until the last
   /// thread is done, when each takes the next block as soon as it has finished one, and a little for every
-  /// block; more for blocks so few that a thread which is held up holds up the others.
+  /// block; more for blocks so few that a thread which is held up holds up the others. Columns that several
+  /// blocks share are packed ahead: what is written and read again for it is as much as so many rows.
   double cost_of_blocks(int64_t block_rows, int64_t block_columns) const {
     constexpr double kOfBlock = 0.002;
     constexpr double kOfTooFew = 0.02;
+    constexpr double kRowsOfPacking = 20;
     const int64_t rows = parts_of(shape_.rows, block_rows);
     const int64_t columns = parts_of(shape_.columns, block_columns);
     const int64_t blocks = shape_.batch * rows * columns;
     const double few = blocks < enough_blocks() ? kOfTooFew : 0;
-    const double all = kOfBlock * static_cast<double>(blocks) + few;
+    const double packing = rows > 1 ? kRowsOfPacking / static_cast<double>(shape_.rows) : 0;
+    const double all = kOfBlock * static_cast<double>(blocks) + few + packing;
     if (blocks > many_blocks()) return 1 + all;
     std::vector<int64_t> busy(static_cast<size_t>(threads()), 0);
     for (int64_t block = 0; block < blocks; ++block) {

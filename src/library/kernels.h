@@ -110,6 +110,9 @@ struct PackKernels {
   /// panels. May write up to `slack` bytes past the end of each.
   void (*copy)(const unsigned char* data, int64_t count, int64_t stride, int64_t panels, int64_t panel_bytes,
                unsigned char* packed);
+  /// The same for a panel that only has `lines` lines; zeros become the others.
+  void (*copy_part)(const unsigned char* data, int lines, int64_t count, int64_t stride,
+                    unsigned char* packed);
   /// Neighbouring steps of k are neighbours in memory: `count` of them from each of P lines. May write
   /// up to `slack` bytes past the end.
   void (*transpose)(const unsigned char* const* lines, int64_t count, unsigned char* packed);

@@ -173,6 +173,11 @@ class PanelPacker {
         kernels_.copy(data + k.offset(), k_inner_, k_stride_, 1, layout_.panel_bytes, packed);
         packed += k_inner_ * row_bytes();
       });
+    } else if (there && lines_are_neighbours_ && lines_.run_count == 1 && k_runs_are_long_) {
+      over_k(std::max(k_depth_ - 1, 0), [&](const AxisWalk& k) {
+        kernels_.copy_part(lines_.data[0] + k.offset(), lines_.count, k_inner_, k_stride_, packed);
+        packed += k_inner_ * row_bytes();
+      });
     } else if (steps_are_neighbours_ && !lines_are_neighbours_ && k_runs_are_long_ &&
                (there || !inner_k_is_bounded_)) {
       transpose(there, packed);
