@@ -406,18 +406,16 @@ class Compilation {
 
   /// What blocks of this size cost, as a share of what the result does at least: the time until the last
   /// thread is done, when each takes the next block as soon as it has finished one, and a little for every
-  /// block; more for blocks so few that a thread which is held up holds up the others. Columns that several
-  /// blocks share are packed ahead: what is written and read again for it is as much as so many rows.
+  /// block. Columns that several blocks share are packed ahead: what is written and read again for it is as
+  /// much as so many rows.
   double cost_of_blocks(int64_t block_rows, int64_t block_columns) const {
     constexpr double kOfBlock = 0.002;
-    constexpr double kOfTooFew = 0.02;
     constexpr double kRowsOfPacking = 20;
     const int64_t rows = parts_of(shape_.rows, block_rows);
     const int64_t columns = parts_of(shape_.columns, block_columns);
     const int64_t blocks = shape_.batch * rows * columns;
-    const double few = blocks < enough_blocks() ? kOfTooFew : 0;
     const double packing = rows > 1 ? kRowsOfPacking / static_cast<double>(shape_.rows) : 0;
-    const double all = kOfBlock * static_cast<double>(blocks) + few + packing;
+    const double all = kOfBlock * static_cast<double>(blocks) + packing;
     if (blocks > many_blocks()) return 1 + all;
     std::vector<int64_t> busy(static_cast<size_t>(threads()), 0);
     for (int64_t block = 0; block < blocks; ++block) {

@@ -186,8 +186,9 @@ struct WinogradKernels {
 
 /// Packing of steps of k in pairs: see pairs.inc.
 struct PairKernels {
-  /// Panels of columns that are neighbours in memory: `count` elements of k, `stride` bytes apart.
-  void (*copy_columns)(const unsigned char* data, int64_t count, int64_t stride, int64_t panels,
+  /// Columns that are neighbours in memory, in as many panels as they take: `count` elements of k, `stride`
+  /// bytes apart. Zeros fill the last panel.
+  void (*copy_columns)(const unsigned char* data, int64_t columns, int64_t count, int64_t stride,
                        int64_t panel_bytes, unsigned char* packed);
   /// Makes pairs of the `count` elements of k of a panel that was packed element by element. Where one is
   /// left, its other half is zero.

@@ -8,7 +8,7 @@ namespace tokamak {
 namespace {
 
 /// Panels that are copied side by side, so that memory is read in longer pieces than one is wide.
-constexpr int64_t kPanelsSideBySide = 4;
+constexpr int64_t kPanelsSideBySide = 8;
 
 /// Where pairs lie together already: an operand of elements that are pairs.
 ProductOperand as_pairs(const ProductOperand& operand, const ViewAxes& contracted) {
@@ -38,15 +38,14 @@ void pack_pairs(const ProductOperand& operand, const ProductKernels& kernels, co
   }
   auto* to = static_cast<unsigned char*>(packed);
   if (is_plain && is_columns && view.lines.count == 1 && view.lines.stride[0] == kElement) {
-    const int64_t whole = std::min(last, view.lines.elements / layout.lines);
-    while (first < whole) {
-      const int64_t panels = std::min(kPanelsSideBySide, whole - first);
-      kernels.pairs->copy_columns(view.data + first * layout.lines * kElement, k, view.contracted.stride[0],
-                                  panels, layout.panel_bytes, to);
-      first += panels;
-      to += panels * layout.panel_bytes;
+    for (int64_t panel = first; panel < last; panel += kPanelsSideBySide) {
+      const int64_t end = std::min(panel + kPanelsSideBySide, last);
+      const int64_t column = panel * layout.lines;
+      kernels.pairs->copy_columns(
+          view.data + column * kElement, std::min(end * layout.lines, view.lines.elements) - column, k,
+          view.contracted.stride[0], layout.panel_bytes, to + (panel - first) * layout.panel_bytes);
     }
-    if (first >= last) return;
+    return;
   }
   ProductOperand elements = operand;
   elements.dtype = DType::u16;
