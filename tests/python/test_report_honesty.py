@@ -60,6 +60,47 @@ def test_writes_leave_nothing_dead(function, arguments):
     )  # x[:4], of which only the new elements are read
 
 
+# What these are made of, and would be easy to leave behind: checks of places, remainders, where the NaNs are.
+LEAVE_NOTHING = [
+    lambda x, i: x[i],
+    lambda x, i: x[:, i],
+    lambda x, i: x[i, i],
+    lambda x, i: np.take(x, i, 1),
+    lambda x, i: np.take_along_axis(x, np.argsort(x, axis=1), 1),
+    lambda x, i: np.add.at(x, i, 1.0),
+    lambda x, i: np.put(x, i, 3.0),
+    lambda x, i: np.unravel_index(i, (2, 3)),
+    lambda x, i: np.gcd(i, 4),
+    lambda x, i: np.lcm(i, 4),
+    lambda x, i: np.nanmean(x),
+    lambda x, i: np.nanstd(x, axis=0),
+    lambda x, i: np.nanmax(x, initial=0.0),
+    lambda x, i: np.linalg.norm(x, axis=1),
+    lambda x, i: np.linalg.norm(x, 0, axis=1),
+    lambda x, i: np.median(x, axis=0),
+    lambda x, i: np.quantile(x, [0.1, 0.9], axis=1),
+    lambda x, i: np.interp(x, np.linspace(-2, 2, 10), np.linspace(0, 1, 10)),
+    lambda x, i: np.pad(x, 2, mode="reflect"),
+    lambda x, i: np.frexp(x),
+]
+
+
+@pytest.mark.parametrize("number", range(len(LEAVE_NOTHING)))
+def test_what_functions_are_made_of_is_needed(number):
+    e = tk.jit(LEAVE_NOTHING[number]).explain(np.random.default_rng(1).random((6, 8)), np.array([1, 2, 0]))
+    assert [f"{one.name} = {one.text}" for one in e.dead] == []
+
+
+def test_results_laid_out_anew_have_the_line_that_made_them():
+    """The axes of a transposed result are put in order when the function has returned: at no line of the caller's."""
+
+    def f(x):
+        return np.rot90(x)
+
+    e = tk.jit(f).explain(np.ones((6, 8)))
+    assert {one.line.function for one in e.traced if one.inputs} == {"f"}
+
+
 def test_what_the_user_left_unused_is_still_dead():
     def f(x, unused):
         _ = np.exp(x)
@@ -118,6 +159,24 @@ def test_a_product_in_pieces_is_drawn_in_all_its_kernels(browser, tmp_path):
     assert tab.problems == []
     titles = sum(kernel.name == "dot" for kernel in e.kernels)
     assert e.draw("graph").svg.count(">dot<") - titles == len(e.kernels)
+
+
+def test_operations_are_drawn_where_they_are_computed():
+    """Means divide by a number that the passes turn into one to multiply with, which all kernels share: that makes no operation a part
+    of kernels that have it for other values."""
+
+    def f(x, m):
+        for _ in range(3):
+            h = x @ m
+            x = x + np.maximum(h - h.mean(axis=-1, keepdims=True), 0) / (1 + h.std(axis=0))
+        return x
+
+    e = tk.jit(f).explain(f32(64, 32), f32(32, 32))
+    assert len(e.kernels) > 3
+    division = [one for one in e.traced if one.op == "div" and one.becomes is not None]
+    assert len(division) > 3
+    for one in division:
+        assert one.kernels == e.operations[one.becomes].kernels
 
 
 def test_kernels_that_only_copy_say_so(browser, tmp_path):
