@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["line_text", "memory_text", "render", "shown_file", "terminal_width", "wants_colour"]
 
 _PLAIN_WIDTH = 100  # where there is no terminal
-_MOST_ROWS = 20
+_MOST_ROWS = 20  # of kernels
 _MOST_NOTES = 6  # of one kind
 _LEAST_NAME = 12  # characters of a kernel's name that are shown at least
-_LEAST_WANTED = ("flops", "writes", "reads", "roofline", "time")  # what goes first where there is no room
+_LEAST_WANTED = ("flops", "writes", "reads", "roofline", "time", "times")  # what goes first where there is no room
 _STYLES = {"bold": "1", "soft": "2", "good": "32", "name": "36", "warn": "33"}
 
 
@@ -99,9 +99,22 @@ def _short(name: str, texts: list[str]) -> list[tuple[str, str]]:
     return [(name, text) for text in texts[:_MOST_NOTES] + more]
 
 
+def _alike(e: Explanation) -> list[list[int]]:
+    """The kernels by rows of the table. Where they are too many for a row each, as those of unrolled loops are, equal ones share one."""
+    if len(e.kernels) <= _MOST_ROWS:
+        return [[i] for i in range(len(e.kernels))]
+    rows: dict[tuple[str, int, int, float], list[int]] = {}
+    for i, kernel in enumerate(e.kernels):
+        rows.setdefault((kernel.name, kernel.bytes_read, kernel.bytes_written, kernel.flops), []).append(i)
+    return list(rows.values())
+
+
 def _kernels(e: Explanation, width: int, style: Style) -> list[str]:
-    shown = e.kernels[:_MOST_ROWS]
-    columns = _columns(e, shown)
+    rows = _alike(e)
+    left = sum(map(len, rows[_MOST_ROWS:]))
+    rows = rows[:_MOST_ROWS]
+    shown = [e.kernels[row[0]] for row in rows]
+    columns = _columns(e, rows)
     space = width - 2
     while len(columns) > 1 and space - sum(_width(column) + 2 for column in columns.items()) < _LEAST_NAME:
         columns.pop(next(head for head in _LEAST_WANTED if head in columns))
@@ -115,22 +128,28 @@ def _kernels(e: Explanation, width: int, style: Style) -> list[str]:
         name = kernel.name if len(kernel.name) <= names else kernel.name[: names - 1] + "…"
         figures = "".join(f"  {cells[i]:>{_width((head, cells))}}" for head, cells in columns.items())
         lines.append("  " + style(name.ljust(names), "name") + figures)
-    if len(e.kernels) > len(shown):
-        lines.append(style(f"  and {len(e.kernels) - len(shown)} more", "soft"))
+    if left:
+        lines.append(style(f"  and {left} more", "soft"))
     return lines
 
 
-def _columns(e: Explanation, kernels: list[_native.KernelReport]) -> dict[str, list[str]]:
-    """What stands beside the names, by heading."""
-    columns = {
-        "reads": [bytes_text(kernel.bytes_read) for kernel in kernels],
-        "writes": [bytes_text(kernel.bytes_written) for kernel in kernels],
-        "flops": [count_text(kernel.flops) for kernel in kernels],
+def _columns(e: Explanation, rows: list[list[int]]) -> dict[str, list[str]]:
+    """What stands beside the names, by heading; of kernels that share a row, together."""
+    columns = {"times": [str(len(row)) for row in rows]} if any(len(row) > 1 for row in rows) else {}
+    kernels = [[e.kernels[i] for i in row] for row in rows]
+    columns |= {
+        "reads": [bytes_text(sum(kernel.bytes_read for kernel in row)) for row in kernels],
+        "writes": [bytes_text(sum(kernel.bytes_written for kernel in row)) for row in kernels],
+        "flops": [count_text(sum(kernel.flops for kernel in row)) for row in kernels],
     }
     if e.measured:
-        times = e.measured.kernels[: len(kernels)]
-        columns["time"] = [time_text(took.seconds) if took else "" for took in times]
-        columns["roofline"] = [percent_text(took.share) if took else "" for took in times]
+        taken = [[took for i in row if (took := e.measured.kernels[i])] for row in rows]
+        seconds = [sum(took.seconds for took in row) for row in taken]
+        bounds = [sum(took.bound_seconds for took in row) for row in taken]
+        columns["time"] = [time_text(one) if row else "" for one, row in zip(seconds, taken, strict=True)]
+        columns["roofline"] = [
+            percent_text(bound / one) if one else "" for bound, one in zip(bounds, seconds, strict=True)
+        ]
     return columns
 
 

@@ -30,15 +30,16 @@ function memoryDrawing(memory, kernels) {
     const wide = (buffer.last_kernel - buffer.first_kernel + 1) * column - 4;
     const kind = buffer.in_place_of !== null ? "in-place" : reuse[i].length ? "reused" : buffer.place;
     const note = buffer.in_place_of !== null ? ` ⟵ ${buffers[buffer.in_place_of].name}` : "";
-    const text = `${buffer.name}${note} ${format.bytes(buffer.bytes)}`;
-    const most = Math.floor((wide - 8) / 6.6);
+    const most = Math.floor((wide - 8) / 6.7);
+    // As much as there is room for.
+    const text = [`${buffer.name}${note} ${format.bytes(buffer.bytes)}`, `${buffer.name}${note}`, buffer.name].find((one) => one.length <= most) ?? clip(buffer.name, most);
     return tip(svg("g", {class: `buffer ${kind}`, transform: `translate(${x(buffer.first_kernel) + 2} ${y})`, "data-buffer": i},
                    svg("rect", {width: wide, height: Math.max(3, tall - 2), rx: Math.min(4, tall / 3)}),
-                   tall >= 14 && most > 2 && svg("text", {x: 6, y: Math.min(tall / 2 + 4, 16), class: "mono"}, text.length > most ? text.slice(0, most - 1) + "…" : text)),
+                   tall >= 14 && most > 3 && svg("text", {x: 6, y: Math.min(tall / 2 + 4, 16), class: "mono"}, text)),
                () => describe(buffer, i));
   };
   const grid = kernels.map((kernel, k) => svg("g", {}, svg("line", {x1: x(k), x2: x(k), y1: top - 6, y2: height - 8, class: "grid"}),
-                                               svg("text", {x: x(k) + column / 2, y: 26, "text-anchor": "middle", class: "mono step"}, column > 60 ? clip(kernel.name, column / 6.4) : String(k))));
+                                               svg("text", {x: x(k) + column / 2, y: 26, "text-anchor": "middle", class: "mono step"}, column > 60 ? clip(kernel.name, (column - 8) / 6.7) : String(k))));
   const ticks = arena.length ? [0, 0.5, 1].map((share) => svg("text", {x: left - 6, y: top + arenaHeight * share + (share === 0 ? 10 : share === 1 ? 0 : 4), "text-anchor": "end", class: "tick"},
                                                              format.bytes(memory.arena_bytes * share))) : [];
   const band = top + arenaHeight + 30;

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .. import _native
-from .._assembly import hot_loop, loops_of
 from .._explanation_text import line_text, memory_text, shown_file
 from .._format import bytes_text, count_text, percent_text, plural, time_text
 from .._pictures import graph
 from .._progress import Progress
 from .._source import lines_of
 from . import escape, page
+from .code import Codes
 
 if TYPE_CHECKING:
     from .._explanation import Explanation
@@ -129,23 +129,17 @@ def _operation(one: _native.OperationReport) -> dict[str, Any]:
 
 
 def _kernels(e: Explanation, progress: Progress) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Kernels, and their code: kernels that are equal, as those of an unrolled loop, share one."""
+    """Kernels, and their code."""
     kernels = []
-    codes: list[dict[str, Any]] = []
-    known: dict[tuple[str, str], int] = {}
+    codes = Codes(progress)
     threads = _native.num_threads()
     for i, kernel in enumerate(e.kernels):
-        key = (kernel.graph, kernel.loops)
-        if key not in known:
-            known[key] = len(codes)
-            progress.say(f"making the code of kernel {i + 1} of {len(e.kernels)}")
-            codes.append(_code(kernel))
         took = e.measured.kernels[i] if e.measured else None
         kernels.append(
             {
                 **_fields(kernel, _KERNEL),
                 "lines": [_line(line) for line in kernel.lines],
-                "code": known[key],
+                "code": codes.of(kernel),
                 "predicted_seconds": kernel.predicted_ns / 1e9 / max(1, min(threads, kernel.tasks)),
                 "measured": took
                 and {
@@ -156,21 +150,7 @@ def _kernels(e: Explanation, progress: Progress) -> tuple[list[dict[str, Any]], 
                 },
             }
         )
-    return kernels, codes
-
-
-def _code(kernel: _native.KernelReport) -> dict[str, Any]:
-    asm = kernel.asm
-    loops = loops_of(asm)
-    return {
-        "graph": kernel.graph,
-        "schedule": kernel.schedule,
-        "loops": kernel.loops,
-        "llvm": kernel.llvm,
-        "asm": asm,
-        "asm_loops": [loop._asdict() for loop in loops],
-        "hot": hot_loop(loops),
-    }
+    return kernels, codes.all
 
 
 def _roofline(roof: _native.Roofline) -> dict[str, Any]:
