@@ -11,7 +11,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from . import _native
-from ._format import bytes_text, count_text, percent_text, plural, time_text
+from ._format import bytes_text, count_text, number_text, percent_text, plural, time_text
 
 if TYPE_CHECKING:
     from ._explanation import Explanation
@@ -87,8 +87,9 @@ def _notes(e: Explanation) -> list[tuple[str, str]]:
         call, kernels = time_text(e.measured.seconds), time_text(e.measured.kernel_seconds)
         share = percent_text(e.measured.share)
         notes.append(("measured", f"{call} a call, {kernels} of it in kernels; {share} of the roofline"))
-    stages = ", ".join(f"{one.stage} {one.milliseconds:.3g}" for one in e.times)
-    notes.append(("compiled", f"in {sum(one.milliseconds for one in e.times):.3g} ms ({stages})"))
+    stages = ", ".join(f"{one.stage} {number_text(one.milliseconds)}" for one in e.times)
+    total = number_text(sum(one.milliseconds for one in e.times))
+    notes.append(("compiled", f"in {total} ms ({stages})"))
     if kept := sum(kernel.from_disk_cache for kernel in e.kernels):
         notes.append(("disk cache", f"had {kept} of {plural(len(e.kernels), 'kernel')}"))
     return notes

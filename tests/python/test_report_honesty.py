@@ -318,6 +318,27 @@ def test_measuring_is_not_in_profiles_and_counts():
     assert f.cache_info().misses == before.misses
 
 
+def test_plans_are_compared_in_words_that_hold(browser, tmp_path):
+    """A plan of 20 KB instead of 6 MB is not 100 % less."""
+
+    def many(x):
+        for _ in range(400):
+            x = np.sin(x) + x[::-1]
+        return x
+
+    for function, said in ((many, "times as much"), (lambda x: np.sort(np.exp(x)) + 1, "% of the")):
+        e = tk.jit(function).explain(np.ones(1000))
+        e.save(tmp_path / "plan.html", measure=False)
+        tab = browser.open(tmp_path / "plan.html")
+        (text,) = tab.run(
+            "[...document.querySelectorAll('.tile')].map(one => one.innerText).filter(text => text.includes('memory of a call'))"
+        )
+        assert said in text
+        assert _format.bytes_text(e.memory.peak_bytes) in text
+        assert _format.bytes_text(e.memory.naive_bytes) in text
+    assert "ms (trace" in str(e) and "e+" not in str(e)
+
+
 def test_no_share_is_above_all_of_it():
     for function, arguments in programs():
         measured = tk.jit(function).explain(*arguments).measure(0.01).measured

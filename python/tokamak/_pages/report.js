@@ -18,7 +18,9 @@ const place_text = (line) => `${line.file.split("/").pop()}:${line.line}${line.f
   // ---- Above
 
   function above() {
-    const saved = memory.naive_bytes ? 1 - memory.peak_bytes / memory.naive_bytes : 0;
+    const times = memory.peak_bytes ? memory.naive_bytes / memory.peak_bytes : 1;
+    const naive = `${format.bytes(memory.naive_bytes)} with a buffer for every operation`;
+    const planned = times >= 100 ? `${naive}: ${format.count(times)} times as much` : times > 1.001 ? `${format.percent(1 / times)} of the ${naive}` : naive;
     const copied = 2 * sum(e.layouts.filter((one) => one.kernel === null), (one) => one.bytes_copied);
     const moved = copied + sum(kernels, (one) => one.bytes_read + one.bytes_written);
     const compiled = sum(e.times, (one) => one.milliseconds) / 1e3;
@@ -27,7 +29,7 @@ const place_text = (line) => `${line.file.split("/").pop()}:${line.line}${line.f
       el("p", {class: "soft"}, `Tokamak ${e.version}, ${format.plural(e.threads, "thread")}`),
       el("div", {class: "tiles"},
          tile("kernels", String(kernels.length), `for ${format.plural(e.computed, "operation")}`),
-         tile("memory of a call", format.bytes(memory.peak_bytes), `${format.bytes(memory.naive_bytes)} with a buffer for every operation${saved >= 0.001 ? `, ${format.percent(saved)} less` : ""}`),
+         tile("memory of a call", format.bytes(memory.peak_bytes), planned),
          tile("traffic", format.bytes(moved), `${copied ? `${format.bytes(copied)} of it copies; ` : ""}${format.count(sum(kernels, (one) => one.flops))} operations on elements`),
          measured ? tile("a call takes", format.time(measured.seconds), `${format.time(measured.kernel_seconds)} in kernels; ${format.percent(measured.share)} of the roofline`) : tile("predicted", format.time(sum(kernels, (one) => one.predicted_seconds)), "roughly; not measured"),
          tile("compiled in", format.time(compiled), e.dead.length ? format.plural(e.dead.length, "dead operation") + " dropped" : null)),

@@ -199,7 +199,7 @@ def notebook_html(e: Explanation) -> str:
         for one in e.refused
     ]
     notes += [f"dead: {one.name} = {one.text} {line_text(one.line)}" for one in e.dead]
-    notes.append(f"compiled in {sum(one.milliseconds for one in e.times):.3g} ms")
+    notes.append(f"compiled in {time_text(sum(one.milliseconds for one in e.times) / 1e3)}")
     listed = "".join(f"<div class='soft'>{escape(note)}</div>" for note in notes)
     details = [_details("graph, as traced", e.graph), _details("graph, after the passes", e.optimized)]
     details += [_details(f"loops of {kernel.name}", kernel.loops) for kernel in e.kernels[:20]]
