@@ -50,7 +50,7 @@ class Measured:
     @property
     def share(self) -> float:
         """Of the roofline, for a whole call with all that happens between its kernels."""
-        bound = sum(one.bound_seconds for one in self.kernels if one)
+        bound = min(self.kernel_seconds, sum(one.bound_seconds for one in self.kernels if one))
         return bound / self.seconds if self.seconds > 0 else 0.0
 
     def how(self) -> str:

@@ -256,6 +256,8 @@ def test_kernels_take_no_longer_than_the_call(explained):
     kernel = _measure.KernelTime(2.0, 1.0, "memory")
     assert _measure.Measured(3, 1.5, [kernel, None], roof).kernel_seconds == 1.5
     assert _measure.Measured(3, 2.5, [kernel, None], roof).kernel_seconds == 2.0
+    assert _measure.Measured(3, 0.8, [kernel, None], roof).share == 1
+    assert _measure.Measured(3, 2.0, [kernel, None], roof).share == 0.5
 
 
 def test_roofline_is_kept():
