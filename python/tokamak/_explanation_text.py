@@ -16,7 +16,7 @@ from ._format import bytes_text, count_text, number_text, percent_text, plural, 
 if TYPE_CHECKING:
     from ._explanation import Explanation
 
-__all__ = ["line_text", "memory_text", "render", "shown_file", "terminal_width", "wants_colour"]
+__all__ = ["kernel_table", "notes_of", "render", "shown_file", "terminal_width", "wants_colour"]
 
 _PLAIN_WIDTH = 100  # where there is no terminal
 _MOST_ROWS = 20  # of kernels
@@ -52,7 +52,7 @@ def shown_file(file: str) -> str:
     return file
 
 
-def line_text(line: _native.SourceLocation) -> str:
+def _place(line: _native.SourceLocation) -> str:
     return f"{PurePath(shown_file(line.file)).name}:{line.line}" if line.file else ""
 
 
@@ -66,7 +66,7 @@ def render(e: Explanation, width: int, colour: bool) -> str:
     head = f"{plural(len(e.kernels), 'kernel')} for {plural(len(e.computed), 'operation')}"
     parts = [style(e.name, "name") + ": " + style(head, "bold")]
     parts += _kernels(e, width, style)
-    notes = _notes(e)
+    notes = notes_of(e)
     label = max(len(name) for name, _ in notes)
     before = ""
     for name, text in notes:
@@ -78,11 +78,11 @@ def render(e: Explanation, width: int, colour: bool) -> str:
     return "\n".join(parts)
 
 
-def _notes(e: Explanation) -> list[tuple[str, str]]:
+def notes_of(e: Explanation) -> list[tuple[str, str]]:
     """What stands below the kernels: what each is about, and what there is to say."""
-    notes = [("memory", memory_text(e))]
+    notes = [("memory", _memory(e))]
     notes += _short("not fused", [_refusal(one) for one in e.refused])
-    notes += _short("dead", [f"{one.name} = {one.text}  {line_text(one.line)}".rstrip() for one in e.dead])
+    notes += _short("dead", [f"{one.name} = {one.text}  {_place(one.line)}".rstrip() for one in e.dead])
     if e.measured:
         call, kernels = time_text(e.measured.seconds), time_text(e.measured.kernel_seconds)
         share = percent_text(e.measured.share)
@@ -110,12 +110,15 @@ def _alike(e: Explanation) -> list[list[int]]:
     return list(rows.values())
 
 
-def _kernels(e: Explanation, width: int, style: Style) -> list[str]:
+def kernel_table(e: Explanation) -> tuple[list[_native.KernelReport], dict[str, list[str]], int]:
+    """Kernels, one for each row, what stands beside their names by heading, and how many are left out."""
     rows = _alike(e)
-    left = sum(map(len, rows[_MOST_ROWS:]))
-    rows = rows[:_MOST_ROWS]
-    shown = [e.kernels[row[0]] for row in rows]
-    columns = _columns(e, rows)
+    shown = rows[:_MOST_ROWS]
+    return [e.kernels[row[0]] for row in shown], _columns(e, shown), sum(map(len, rows[_MOST_ROWS:]))
+
+
+def _kernels(e: Explanation, width: int, style: Style) -> list[str]:
+    shown, columns, left = kernel_table(e)
     space = width - 2
     while len(columns) > 1 and space - sum(_width(column) + 2 for column in columns.items()) < _LEAST_NAME:
         columns.pop(next(head for head in _LEAST_WANTED if head in columns))
@@ -135,7 +138,7 @@ def _kernels(e: Explanation, width: int, style: Style) -> list[str]:
 
 
 def _columns(e: Explanation, rows: list[list[int]]) -> dict[str, list[str]]:
-    """What stands beside the names, by heading; of kernels that share a row, together."""
+    """Of kernels that share a row, what they do together."""
     columns = {"times": [str(len(row)) for row in rows]} if any(len(row) > 1 for row in rows) else {}
     kernels = [[e.kernels[i] for i in row] for row in rows]
     columns |= {
@@ -159,7 +162,7 @@ def _width(column: tuple[str, list[str]]) -> int:
     return max(map(len, (head, *cells)))
 
 
-def memory_text(e: Explanation) -> str:
+def _memory(e: Explanation) -> str:
     memory = e.memory
     text = f"{bytes_text(memory.peak_bytes)} planned, {bytes_text(memory.naive_bytes)} with a buffer for every operation"
     in_place = sum(one.in_place_of is not None for one in memory.buffers)
@@ -168,7 +171,7 @@ def memory_text(e: Explanation) -> str:
 
 def _refusal(refused: _native.RefusedFusion) -> str:
     times = f" ({refused.times} times)" if refused.times > 1 else ""
-    where = line_text(refused.line)
+    where = _place(refused.line)
     return f"{refused.consumer} with {refused.producer}: {refused.reason}{times}" + (
         f"  {where}" if where else ""
     )

@@ -1,5 +1,6 @@
 """The explanation as data, as text, in a notebook and as a page; the page in a browser."""
 
+import html
 import html.parser
 import json
 import os
@@ -391,6 +392,23 @@ def test_notebook(explained):
     assert "<script" not in text
     assert all(kernel.name in text for kernel in explained.kernels)
     assert "vector j" in text
+    for name, note in _explanation_text.notes_of(explained):
+        assert html.escape(f"{name}: {note}") in text
+
+
+def test_notebooks_keep_little_of_large_programs():
+    def f(x):
+        for i in range(200):
+            x = np.sort(np.tanh(x * 0.5 + i)) + x.mean()
+        return x
+
+    e = tk.jit(f).explain(np.ones(40))
+    assert len(e.kernels) > 100
+    text = e._repr_html_()
+    Checker(text)
+    assert "more lines" in text
+    assert len(text) < 200_000
+    assert len(re.findall("<tr>", text)) < 22
     evil = tk.jit(lambda x: x + 1)
     e = evil.explain(np.ones(3))
     e.name = "<script>alert(1)</script>"
