@@ -177,3 +177,15 @@ def test_layers_of_any_graph():
             for (x, _), (w, _) in zip(placed.middles, sizes, strict=True)
         )
     layered([(10, 10)] * 3, [(0, 1), (1, 2), (2, 0)])
+
+
+def test_parts_of_an_array_stand_where_they_are_read():
+    """A chain in which every step reads another part of one array: as wide as a few nodes, not as all parts."""
+    steps = 20
+    w = 2 * steps  # the array; a part for every step, then the steps
+    edges = [(w, i) for i in range(steps)] + [(i, steps + i) for i in range(steps)]
+    edges += [(steps + i, steps + i + 1) for i in range(steps - 1)]
+    placed = layered([(60.0, 38.0)] * (w + 1), edges, entries=1)
+    for i in range(1, steps):
+        assert placed.middles[i][1] == placed.middles[steps + i - 1][1]  # right above its reader
+    assert placed.width < steps * 60
