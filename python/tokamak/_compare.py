@@ -146,9 +146,8 @@ class Comparison:
         return self.draw().svg
 
     def __str__(self) -> str:
-        widest = max(
-            (len(_short(k.name)) for run in (self.eager, self.compiled) for k in _longest(run.kernels)), default=0
-        )
+        shown = [kernel for run in (self.eager, self.compiled) for kernel in _longest(run.kernels)]
+        widest = max((len(_short(kernel.name)) for kernel in shown), default=0)
         lines = [f"{self.name}: {self._verdict()}"]
         for run in (self.eager, self.compiled):
             lines.append("")

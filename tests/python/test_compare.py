@@ -128,12 +128,13 @@ def test_leaving_the_graph_as_recorded():
 
 
 def test_kernels_of_one_name_have_their_own_code(tmp_path):
-    """The products are all called dot; a click on one shows the code of that one, and so does one on the part of a worker."""
+    """The products are all called dot; a click on one shows the code of that one."""
 
     def products(x, w, v):
         return (x @ w) @ v
 
-    comparison = tk.compare(products, *(np.ones(shape, np.float32) for shape in ((40, 50), (50, 60), (60, 70))))
+    shapes = (40, 50), (50, 60), (60, 70)
+    comparison = tk.compare(products, *(np.ones(shape, np.float32) for shape in shapes))
     data = comparison.to_dict()["runs"][0]
     kernels = [
         (row, code)

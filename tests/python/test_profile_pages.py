@@ -32,6 +32,11 @@ def pages(tmp_path_factory):
     return folder, comparison, recorded
 
 
+def show_assembly(tab):
+    tabs = "[...document.querySelectorAll('#details [role=tab]')]"
+    tab.run(f"{tabs}.find(one => one.innerText === 'Assembly').click()")
+
+
 def count(tab, selector):
     return tab.run(f"document.querySelectorAll({selector!r}).length")
 
@@ -82,12 +87,14 @@ def test_a_click_shows_the_code(browser, pages):
     tab.wait("!document.querySelector('#details').hidden")
     text = tab.run("document.querySelector('#details').textContent")
     assert "sin_cos_mul_add_mul_max" in text and "func @" in text
-    tab.run("[...document.querySelectorAll('#details [role=tab]')].find(one => one.innerText === 'Assembly').click()")
+    show_assembly(tab)
     assert "sin_cos_mul_add_mul_max_0:" in tab.run("document.querySelector('#details').textContent")
     assert tab.problems == []
 
 
-@pytest.mark.parametrize(("page", "chart"), [("profile", "flame"), ("profile", "timeline"), ("comparison", "traffic")])
+@pytest.mark.parametrize(
+    ("page", "chart"), [("profile", "flame"), ("profile", "timeline"), ("comparison", "traffic")]
+)
 def test_what_was_chosen_is_shown_below_its_chart(browser, pages, page, chart):
     tab = browser.open(pages[0] / f"{page}.html", height=700)
     tab.wait(f"document.querySelectorAll('#{chart} rect.box').length > 3")
@@ -103,7 +110,7 @@ def test_the_code_has_its_hot_loop(browser, pages):
     tab.wait("document.querySelectorAll('#time rect.box').length > 3")
     tab.click("#time rect.box[data-category=kernel][data-run='1']")
     tab.wait("!document.querySelector('#details').hidden")
-    tab.run("[...document.querySelectorAll('#details [role=tab]')].find(one => one.innerText === 'Assembly').click()")
+    show_assembly(tab)
     hot = tab.run("[...document.querySelectorAll('#details .hot')].map(line => line.innerText).join('\\n')")
     assert "mm" in hot and "j" in hot
 
