@@ -346,11 +346,13 @@ class PythonTrace {
   }
 
  private:
-  /// Its axes in another order; itself when there is none.
+  /// Its axes in another order, at the line that made it; itself when there is none.
   Array in_axis_order(const Array& array, const AxisOrder& order) {
     if (order.empty()) return array;
-    return trace_->record(Op::transpose, std::span(&array, 1), {{Attr::permutation, order}},
-                          user_python_line());
+    const Recorded* recorded = array.impl().recorded();
+    const bool is_made_here = recorded != nullptr && recorded->trace == trace_;
+    const SourceLocation where = is_made_here ? trace_->graph()[recorded->value].where : user_python_line();
+    return trace_->record(Op::transpose, std::span(&array, 1), {{Attr::permutation, order}}, where);
   }
 
   static thread_local PythonTrace* innermost;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import copy
 import json
 import time
@@ -27,6 +28,7 @@ _LEAST_ROUNDS = 3
 _MOST_ROUNDS = 20
 _SECONDS = 0.6
 _COLUMNS = 40  # of the bars in a terminal
+_MOST_ROWS = 30  # kernels of a run that the text shows: the longest
 
 
 class Run:
@@ -60,11 +62,25 @@ class Run:
         return sum(kernel.flops for kernel in self.kernels)
 
     def to_dict(self) -> dict[str, Any]:
-        """What the page of a comparison is made from."""
-        code = {
-            kernel.name: {"ops": kernel.ops, "graph": kernel.graph, "loops": kernel.loops, "asm": kernel.asm}
-            for kernel in self.explanation.kernels
-        }
+        """What the page of a comparison is made from: `codes` is the code of kernels, `code_of` says for each event which of it ran, or
+        -1."""
+        from ._pages.code import Codes
+
+        codes = Codes()
+        ran = self.kernels
+        code = [-1] * len(ran)
+        for kernel in self.explanation.kernels:
+            if 0 <= kernel.step < len(ran) and ran[kernel.step].name == kernel.name:
+                code[kernel.step] = codes.of(kernel)
+        recorded = self.profile.to_dict()
+        starts = [event.start_ns for event in ran]
+        code_of = []
+        for name, category, _, start, *_ in recorded["events"]:
+            # Kernels run one after the other: what other threads do of one begins after it and before the next.
+            at = bisect.bisect_right(starts, start) - 1
+            is_of_kernel = recorded["categories"][category] in ("kernel", "library", "worker")
+            is_its = is_of_kernel and at >= 0 and ran[at].name == recorded["names"][name]
+            code_of.append(code[at] if is_its else -1)
         own = {
             "label": self.label,
             "ns": self.ns,
@@ -72,7 +88,7 @@ class Run:
             "flops": self.flops,
             "kernels": len(self.kernels),
         }
-        return {**own, "code": code, **self.profile.to_dict()}
+        return {**own, "codes": codes.all, "code_of": code_of, **recorded}
 
 
 class Comparison:
@@ -130,9 +146,8 @@ class Comparison:
         return self.draw().svg
 
     def __str__(self) -> str:
-        widest = max(
-            (len(_short(k.name)) for run in (self.eager, self.compiled) for k in run.kernels), default=0
-        )
+        shown = [kernel for run in (self.eager, self.compiled) for kernel in _longest(run.kernels)]
+        widest = max((len(_short(kernel.name)) for kernel in shown), default=0)
         lines = [f"{self.name}: {self._verdict()}"]
         for run in (self.eager, self.compiled):
             lines.append("")
@@ -140,7 +155,7 @@ class Comparison:
                 f"{run.label}: {_format.plural(len(run.kernels), 'kernel')}, {_format.time_text(run.ns / 1e9)}, "
                 f"{_format.bytes_text(run.bytes)} moved"
             )
-            lines += [self._bar(run, kernel, widest) for kernel in run.kernels]
+            lines += self._bars(run, widest)
         if not self.agree:
             lines.append("\nThe results differ.")
         return "\n".join(lines)
@@ -151,15 +166,23 @@ class Comparison:
         traffic = self.eager.bytes / max(self.compiled.bytes, 1)
         return f"{self.speedup:.2f} times as fast, {traffic:.2f} times less memory traffic"
 
+    def _bars(self, run: Run, widest: int) -> list[str]:
+        shown = _longest(run.kernels)
+        lines = [self._bar(run, kernel, widest) for kernel in shown]
+        if left := len(run.kernels) - len(shown):
+            rest = sum(map(_length, run.kernels)) - sum(map(_length, shown))
+            lines.append(f"  and {left} that took less, {_format.time_text(rest / 1e9)} together")
+        return lines
+
     def _bar(self, run: Run, kernel: _native.ProfileEvent, widest: int) -> str:
         """A line of a chart whose axis both runs share."""
         all_of_it = max(self.eager.ns, self.compiled.ns, 1)
         first = run.kernels[0].start_ns
         begin = round((kernel.start_ns - first) / all_of_it * _COLUMNS)
-        length = max(1, round((kernel.end_ns - kernel.start_ns) / all_of_it * _COLUMNS))
+        length = max(1, round(_length(kernel) / all_of_it * _COLUMNS))
         bar = (" " * min(begin, _COLUMNS - 1) + "█" * length)[:_COLUMNS]
         moved = _format.bytes_text(kernel.bytes_read + kernel.bytes_written)
-        taken = _format.time_text((kernel.end_ns - kernel.start_ns) / 1e9)
+        taken = _format.time_text(_length(kernel) / 1e9)
         return f"  {_short(kernel.name):{widest}}  {bar:{_COLUMNS}}  {taken:>8}  {moved:>8}"
 
 
@@ -225,6 +248,16 @@ def same_results(a: Any, b: Any) -> bool:
     tolerance = {2: 1e-2, 4: 1e-4}.get(left.dtype.itemsize, 1e-8)
     left, right = left.astype(np.float64), right.astype(np.float64)
     return np.allclose(left, right, rtol=tolerance, atol=tolerance, equal_nan=True)
+
+
+def _length(kernel: _native.ProfileEvent) -> int:
+    return kernel.end_ns - kernel.start_ns
+
+
+def _longest(kernels: list[_native.ProfileEvent]) -> list[_native.ProfileEvent]:
+    """As many as are shown, in the order in which they ran."""
+    least = sorted(map(_length, kernels), reverse=True)[:_MOST_ROWS][-1:]
+    return [kernel for kernel in kernels if _length(kernel) >= least[0]][:_MOST_ROWS]
 
 
 def _short(name: str) -> str:

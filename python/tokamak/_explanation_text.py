@@ -11,18 +11,18 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from . import _native
-from ._format import bytes_text, count_text, percent_text, plural, time_text
+from ._format import bytes_text, count_text, number_text, percent_text, plural, time_text
 
 if TYPE_CHECKING:
     from ._explanation import Explanation
 
-__all__ = ["line_text", "memory_text", "render", "shown_file", "terminal_width", "wants_colour"]
+__all__ = ["kernel_table", "notes_of", "render", "shown_file", "terminal_width", "wants_colour"]
 
 _PLAIN_WIDTH = 100  # where there is no terminal
-_MOST_ROWS = 20
+_MOST_ROWS = 20  # of kernels
 _MOST_NOTES = 6  # of one kind
 _LEAST_NAME = 12  # characters of a kernel's name that are shown at least
-_LEAST_WANTED = ("flops", "writes", "reads", "roofline", "time")  # what goes first where there is no room
+_LEAST_WANTED = ("flops", "writes", "reads", "roofline", "time", "times")  # what goes first where there is no room
 _STYLES = {"bold": "1", "soft": "2", "good": "32", "name": "36", "warn": "33"}
 
 
@@ -52,7 +52,7 @@ def shown_file(file: str) -> str:
     return file
 
 
-def line_text(line: _native.SourceLocation) -> str:
+def _place(line: _native.SourceLocation) -> str:
     return f"{PurePath(shown_file(line.file)).name}:{line.line}" if line.file else ""
 
 
@@ -66,7 +66,7 @@ def render(e: Explanation, width: int, colour: bool) -> str:
     head = f"{plural(len(e.kernels), 'kernel')} for {plural(len(e.computed), 'operation')}"
     parts = [style(e.name, "name") + ": " + style(head, "bold")]
     parts += _kernels(e, width, style)
-    notes = _notes(e)
+    notes = notes_of(e)
     label = max(len(name) for name, _ in notes)
     before = ""
     for name, text in notes:
@@ -78,17 +78,18 @@ def render(e: Explanation, width: int, colour: bool) -> str:
     return "\n".join(parts)
 
 
-def _notes(e: Explanation) -> list[tuple[str, str]]:
+def notes_of(e: Explanation) -> list[tuple[str, str]]:
     """What stands below the kernels: what each is about, and what there is to say."""
-    notes = [("memory", memory_text(e))]
+    notes = [("memory", _memory(e))]
     notes += _short("not fused", [_refusal(one) for one in e.refused])
-    notes += _short("dead", [f"{one.name} = {one.text}  {line_text(one.line)}".rstrip() for one in e.dead])
+    notes += _short("dead", [f"{one.name} = {one.text}  {_place(one.line)}".rstrip() for one in e.dead])
     if e.measured:
         call, kernels = time_text(e.measured.seconds), time_text(e.measured.kernel_seconds)
         share = percent_text(e.measured.share)
         notes.append(("measured", f"{call} a call, {kernels} of it in kernels; {share} of the roofline"))
-    stages = ", ".join(f"{one.stage} {one.milliseconds:.3g}" for one in e.times)
-    notes.append(("compiled", f"in {sum(one.milliseconds for one in e.times):.3g} ms ({stages})"))
+    stages = ", ".join(f"{one.stage} {number_text(one.milliseconds)}" for one in e.times)
+    total = number_text(sum(one.milliseconds for one in e.times))
+    notes.append(("compiled", f"in {total} ms ({stages})"))
     if kept := sum(kernel.from_disk_cache for kernel in e.kernels):
         notes.append(("disk cache", f"had {kept} of {plural(len(e.kernels), 'kernel')}"))
     return notes
@@ -99,9 +100,25 @@ def _short(name: str, texts: list[str]) -> list[tuple[str, str]]:
     return [(name, text) for text in texts[:_MOST_NOTES] + more]
 
 
+def _alike(e: Explanation) -> list[list[int]]:
+    """The kernels by rows of the table. Where they are too many for a row each, as those of unrolled loops are, equal ones share one."""
+    if len(e.kernels) <= _MOST_ROWS:
+        return [[i] for i in range(len(e.kernels))]
+    rows: dict[tuple[str, int, int, float], list[int]] = {}
+    for i, kernel in enumerate(e.kernels):
+        rows.setdefault((kernel.name, kernel.bytes_read, kernel.bytes_written, kernel.flops), []).append(i)
+    return list(rows.values())
+
+
+def kernel_table(e: Explanation) -> tuple[list[_native.KernelReport], dict[str, list[str]], int]:
+    """Kernels, one for each row, what stands beside their names by heading, and how many are left out."""
+    rows = _alike(e)
+    shown = rows[:_MOST_ROWS]
+    return [e.kernels[row[0]] for row in shown], _columns(e, shown), sum(map(len, rows[_MOST_ROWS:]))
+
+
 def _kernels(e: Explanation, width: int, style: Style) -> list[str]:
-    shown = e.kernels[:_MOST_ROWS]
-    columns = _columns(e, shown)
+    shown, columns, left = kernel_table(e)
     space = width - 2
     while len(columns) > 1 and space - sum(_width(column) + 2 for column in columns.items()) < _LEAST_NAME:
         columns.pop(next(head for head in _LEAST_WANTED if head in columns))
@@ -115,22 +132,28 @@ def _kernels(e: Explanation, width: int, style: Style) -> list[str]:
         name = kernel.name if len(kernel.name) <= names else kernel.name[: names - 1] + "…"
         figures = "".join(f"  {cells[i]:>{_width((head, cells))}}" for head, cells in columns.items())
         lines.append("  " + style(name.ljust(names), "name") + figures)
-    if len(e.kernels) > len(shown):
-        lines.append(style(f"  and {len(e.kernels) - len(shown)} more", "soft"))
+    if left:
+        lines.append(style(f"  and {left} more", "soft"))
     return lines
 
 
-def _columns(e: Explanation, kernels: list[_native.KernelReport]) -> dict[str, list[str]]:
-    """What stands beside the names, by heading."""
-    columns = {
-        "reads": [bytes_text(kernel.bytes_read) for kernel in kernels],
-        "writes": [bytes_text(kernel.bytes_written) for kernel in kernels],
-        "flops": [count_text(kernel.flops) for kernel in kernels],
+def _columns(e: Explanation, rows: list[list[int]]) -> dict[str, list[str]]:
+    """Of kernels that share a row, what they do together."""
+    columns = {"times": [str(len(row)) for row in rows]} if any(len(row) > 1 for row in rows) else {}
+    kernels = [[e.kernels[i] for i in row] for row in rows]
+    columns |= {
+        "reads": [bytes_text(sum(kernel.bytes_read for kernel in row)) for row in kernels],
+        "writes": [bytes_text(sum(kernel.bytes_written for kernel in row)) for row in kernels],
+        "flops": [count_text(sum(kernel.flops for kernel in row)) for row in kernels],
     }
     if e.measured:
-        times = e.measured.kernels[: len(kernels)]
-        columns["time"] = [time_text(took.seconds) if took else "" for took in times]
-        columns["roofline"] = [percent_text(took.share) if took else "" for took in times]
+        taken = [[took for i in row if (took := e.measured.kernels[i])] for row in rows]
+        seconds = [sum(took.seconds for took in row) for row in taken]
+        bounds = [sum(took.bound_seconds for took in row) for row in taken]
+        columns["time"] = [time_text(one) if row else "" for one, row in zip(seconds, taken, strict=True)]
+        columns["roofline"] = [
+            percent_text(bound / one) if one else "" for bound, one in zip(bounds, seconds, strict=True)
+        ]
     return columns
 
 
@@ -139,7 +162,7 @@ def _width(column: tuple[str, list[str]]) -> int:
     return max(map(len, (head, *cells)))
 
 
-def memory_text(e: Explanation) -> str:
+def _memory(e: Explanation) -> str:
     memory = e.memory
     text = f"{bytes_text(memory.peak_bytes)} planned, {bytes_text(memory.naive_bytes)} with a buffer for every operation"
     in_place = sum(one.in_place_of is not None for one in memory.buffers)
@@ -148,7 +171,7 @@ def memory_text(e: Explanation) -> str:
 
 def _refusal(refused: _native.RefusedFusion) -> str:
     times = f" ({refused.times} times)" if refused.times > 1 else ""
-    where = line_text(refused.line)
+    where = _place(refused.line)
     return f"{refused.consumer} with {refused.producer}: {refused.reason}{times}" + (
         f"  {where}" if where else ""
     )

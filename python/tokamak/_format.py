@@ -5,13 +5,22 @@ from __future__ import annotations
 import math
 import re
 
-__all__ = ["bytes_text", "count_text", "percent_text", "plural", "printable", "rate_text", "time_text"]
+__all__ = [
+    "bytes_text",
+    "count_text",
+    "number_text",
+    "percent_text",
+    "plural",
+    "printable",
+    "rate_text",
+    "time_text",
+]
 
 _NO_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 
-def _digits(value: float) -> str:
-    """Three of them that matter."""
+def number_text(value: float) -> str:
+    """Three digits that matter, and all of those before the point."""
     if value == 0:
         return "0"
     places = min(6, max(0, 2 - math.floor(math.log10(abs(value)) + 1e-9)))
@@ -24,7 +33,7 @@ def _scaled(value: float, units: tuple[str, ...], step: float) -> str:
     while unit + 1 < len(units) and abs(value) >= step:
         value /= step
         unit += 1
-    return f"{_digits(value)}{units[unit]}"
+    return f"{number_text(value)}{units[unit]}"
 
 
 def bytes_text(value: float) -> str:
@@ -46,7 +55,7 @@ def rate_text(per_second: float, unit: str) -> str:
 
 
 def percent_text(share: float) -> str:
-    return f"{_digits(share * 100)} %"
+    return f"{number_text(share * 100)} %"
 
 
 def printable(text: str) -> str:

@@ -43,13 +43,14 @@ class Measured:
 
     @property
     def kernel_seconds(self) -> float:
-        """Of a call, in kernels: each at its best."""
-        return sum(one.seconds for one in self.kernels if one)
+        """Of a call, in kernels: each at its best, and no more than the best call took, which is not one of those that the kernels were
+        timed in."""
+        return min(self.seconds, sum(one.seconds for one in self.kernels if one))
 
     @property
     def share(self) -> float:
         """Of the roofline, for a whole call with all that happens between its kernels."""
-        bound = sum(one.bound_seconds for one in self.kernels if one)
+        bound = min(self.kernel_seconds, sum(one.bound_seconds for one in self.kernels if one))
         return bound / self.seconds if self.seconds > 0 else 0.0
 
     def how(self) -> str:

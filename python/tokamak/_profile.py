@@ -152,13 +152,17 @@ class Profile:
 
         if not self.events and not self.problem:
             return "nothing was recorded: no program of Tokamak's ran or was compiled"
-        lines = [f"{'time':>10}  {'calls':>6}  {'traffic':>9}  {'rate':>9}  {'':10}  name"]
+        lines = [f"{'time':>10}  {'calls':>6}  {'traffic':>9}  {'memory':>9}  {'arithmetic':>13}  {'':10}  name"]
         for row in self.totals():
             traffic = row.bytes_read + row.bytes_written
-            moves = traffic and row.category in ("kernel", "library")
+            runs = row.category in ("kernel", "library")
+            memory, arithmetic = (
+                _format.rate_text(amount / max(row.ns, 1) * 1e9, unit) if runs and amount else ""
+                for amount, unit in ((traffic, "B"), (row.flops, "FLOP"))
+            )
             lines.append(
                 f"{_format.time_text(row.ns / 1e9):>10}  {row.count:6d}  {_format.bytes_text(traffic) if traffic else '':>9}  "
-                f"{_format.rate_text(traffic / max(row.ns, 1) * 1e9, 'B') if moves else '':>9}  {row.category:10}  {row.name}"
+                f"{memory:>9}  {arithmetic:>13}  {row.category:10}  {row.name}"
             )
         if self.dropped:
             lines.append(f"{self.dropped} more events were not kept")

@@ -60,7 +60,8 @@ std::string page_head(const std::string& title) {
          "</title>\n<style>:root{color-scheme:light dark}body{font:15px system-ui,sans-serif;margin:1.5em "
          "auto;"
          "max-width:70em;padding:0 "
-         "1em}pre{overflow-x:auto;font-size:13px}summary{cursor:pointer;padding:.2em}"
+         "1em}pre{overflow-x:auto;font-size:13px}summary{cursor:pointer;padding:.2em;"
+         "overflow-wrap:anywhere}"
          "</style>\n<h1>" +
          title + "</h1>\n";
 }

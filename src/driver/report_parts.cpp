@@ -130,15 +130,30 @@ std::vector<OperationReport> operations_of(const Graph& graph, const PrintOption
   return operations;
 }
 
-/// For every value of the program the kernels that compute it, with those of what the passes made for it
-/// alone: the pieces of a product that they cut up, say.
+/// For every value of the program the kernels that compute it, with those of what the passes made on the way
+/// to it: the pieces of a product that they cut up, say. What a kernel computes for itself, as numbers and
+/// masks that many kernels have, leads to no other kernel.
 std::vector<std::set<int>> kernels_behind(const Graph& optimized, const std::vector<OperationReport>& fused) {
+  constexpr int kNowhere = -1;
+  std::vector<std::map<int, std::set<int>>> behind(fused.size());  // by the kernel that computes the value
   std::vector<std::set<int>> kernels(fused.size());
   for (size_t i = 0; i < fused.size(); ++i) {  // operands come before what reads them
-    kernels[i].insert(fused[i].kernels.begin(), fused[i].kernels.end());
-    for (Value input : optimized.nodes()[i].inputs) {
-      if (optimized.origin_of(input) >= optimized.size_at_first())
-        kernels[i].insert(kernels[index_of(input)].begin(), kernels[index_of(input)].end());
+    std::vector<int> computing = fused[i].kernels;
+    if (computing.empty()) computing.push_back(kNowhere);
+    for (int kernel : computing) {
+      std::set<int>& found = behind[i][kernel];
+      const auto add = [&](const std::set<int>& more) { found.insert(more.begin(), more.end()); };
+      if (kernel != kNowhere) found.insert(kernel);
+      for (Value input : optimized.nodes()[i].inputs) {
+        if (optimized.origin_of(input) < optimized.size_at_first()) continue;
+        const auto& made = behind[index_of(input)];
+        if (const auto here = made.find(kernel); here != made.end()) {
+          add(here->second);
+        } else {
+          for (const auto& [elsewhere, more] : made) add(more);
+        }
+      }
+      kernels[i].insert(found.begin(), found.end());
     }
   }
   return kernels;

@@ -188,21 +188,34 @@ std::vector<Value> values_read(const FusedKernel& kernel) {
 
 namespace {
 
+/// Whether `node` takes each element of an operand for one of its own, so that it needs as many of them as
+/// its readers need of it.
+bool is_one_to_one(const Node& node, const TensorType& operand) {
+  const bool keeps_elements = node.op == Op::transpose || node.op == Op::reshape || node.op == Op::reverse ||
+                              family_of(node.op) == OpFamily::Elementwise;
+  return keeps_elements && operand.elements() == node.type.elements();
+}
+
 /// What a body needs of each of its values.
 std::vector<int64_t> bytes_needed(const Graph& body) {
-  std::vector<int64_t> bytes(body.size(), 0);
+  std::vector<int64_t> elements(body.size(), 0);
   auto need = [&](Value value, int64_t more) {
-    int64_t& sum = bytes[index_of(value)];
-    sum = std::min(sum + more, body.type_of(value).bytes());
+    int64_t& sum = elements[index_of(value)];
+    sum = std::min(sum + more, body.type_of(value).elements());
   };
-  for (Value output : body.outputs()) need(output, body.type_of(output).bytes());
-  for (const Node& node : body.nodes()) {
+  for (Value output : body.outputs()) need(output, body.type_of(output).elements());
+  for (size_t at = body.size(); at-- > 0;) {  // readers come after what they read
+    const Node& node = body.nodes()[at];
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const bool takes_part =
           i == 0 && (node.op == Op::slice || node.op == Op::dynamic_slice || node.op == Op::gather);
-      const Value input = node.inputs[i];
-      need(input, takes_part ? node.type.bytes() : body.type_of(input).bytes());
+      const TensorType& operand = body.type_of(node.inputs[i]);
+      need(node.inputs[i], takes_part || is_one_to_one(node, operand) ? elements[at] : operand.elements());
     }
+  }
+  std::vector<int64_t> bytes(body.size());
+  for (size_t i = 0; i < body.size(); ++i) {
+    bytes[i] = elements[i] * static_cast<int64_t>(size_of(body.nodes()[i].type.dtype));
   }
   return bytes;
 }

@@ -208,7 +208,13 @@ def _native(folder, *words, code):
     [
         (["script.py:untraceable", "--args", "f32[3]"], 1, "`if` needs the elements"),
         (["script.py:raises", "--args", "f32[3]"], 1, "raises raised KeyError: 'mine'"),
-        (["script.py:activation", "--args", "f32[3]"], 1, "missing 1 required positional argument"),
+        (["script.py:activation", "--args", "f32[3]"], 1, "missing a required argument: 'y'"),
+        (
+            ["script.py:activation"],
+            1,
+            "activation(x, y) cannot be called without --args, such as --args \"f32[1024,1024], ",
+        ),
+        (["script.py:activation", *ARGS, "--seed", "1", "--args", "f32[3], z=f32[3]"], 1, "'y'"),
         (["script.py:activatoin"], 1, "did you mean activation?"),
         (["script.py:nothing_like_it"], 1, "it has activation, scaled"),
         (["script.py:number"], 1, "number of script.py is no function"),

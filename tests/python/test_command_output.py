@@ -137,6 +137,12 @@ def test_wrong_endings(folder, name, path, message):
     assert not (folder / path).exists()
 
 
+def test_no_line_is_blamed_where_none_is_wrong(folder):
+    """A folder that there is, and that nobody can write to, root included."""
+    said = command(folder, "profile", "script.py:activation", *ARGS, "-o", "/proc/trace.json", code=1)
+    assert said.splitlines() == ["error: cannot write /proc/trace.json: No such file or directory"]
+
+
 def test_what_is_written_is_said(folder, tmp_path):
     for name, path in (
         ("explain", "e.html"),

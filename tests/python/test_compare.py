@@ -125,3 +125,37 @@ def test_leaving_the_graph_as_recorded():
     a = np.arange(12.0).reshape(3, 4)
     for g in (lambda a: a @ a.T, lambda a: a[0] @ a[1], lambda a: a @ a[0], lambda a: np.outer(a[0], a[1])):
         np.testing.assert_allclose(tk.jit(g, optimize=False, fuse=False)(a), g(a))
+
+
+def test_kernels_of_one_name_have_their_own_code(tmp_path):
+    """The products are all called dot; a click on one shows the code of that one."""
+
+    def products(x, w, v):
+        return (x @ w) @ v
+
+    shapes = (40, 50), (50, 60), (60, 70)
+    comparison = tk.compare(products, *(np.ones(shape, np.float32) for shape in shapes))
+    data = comparison.to_dict()["runs"][0]
+    kernels = [
+        (row, code)
+        for row, code in zip(data["events"], data["code_of"], strict=True)
+        if data["categories"][row[1]] in ("kernel", "library")
+    ]
+    assert [data["names"][row[0]] for row, _ in kernels] == ["dot", "dot"]
+    assert "f32[50,60]" in data["codes"][kernels[0][1]]["graph"]
+    assert "f32[60,70]" in data["codes"][kernels[1][1]]["graph"]
+
+
+def test_the_text_has_the_longest_of_many():
+    def many(x):
+        for _ in range(40):
+            x = np.sin(x) + 1
+        return x
+
+    comparison = tk.compare(many, np.ones(1000))
+    text = str(comparison)
+    assert "one kernel per operation: 80 kernels" in text
+    assert "  and 50 that took less, " in text
+    assert len(text.splitlines()) < 50
+    # The code of those that are equal is there once.
+    assert len(comparison.to_dict()["runs"][0]["codes"]) < 5

@@ -5,7 +5,9 @@ import os
 import subprocess
 import sys
 
+import pytest
 import tokamak as tk
+from browser import Browser
 
 SCRIPT = """
 import numpy as np, tokamak as tk
@@ -62,6 +64,17 @@ def test_pages(tmp_path):
     for file in (tmp_path / "001-f").rglob("*.*"):
         if file.name != "index.html":
             assert html.escape(file.read_text(), quote=False).replace("&gt;", ">") in page
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
+def test_pages_in_a_browser(tmp_path, width, dark):
+    """Names of kernels are long, and phones are narrow."""
+    run(tmp_path)
+    with Browser() as browser:
+        for page in ("index.html", "001-f/index.html"):
+            tab = browser.open(tmp_path / page, width=width, dark=dark)
+            assert tab.run("document.documentElement.scrollWidth <= innerWidth"), page
+            assert tab.problems == []
 
 
 def test_graphs_can_be_read_again(tmp_path):

@@ -118,6 +118,10 @@ def test_parts_of_arrays_count_for_what_is_read_of_them():
     assert sum(kernel.bytes_read for kernel in rows.kernels) == 5 * 8 * 4 + 5 * 8
     overlapping = tk.jit(lambda x: x[1:] * x[:-1]).explain(x)
     assert [kernel.bytes_read for kernel in overlapping.kernels] == [x.nbytes]
+    turned = tk.jit(lambda x: np.exp(x.T[2:4, ::2]).sum()).explain(x)
+    assert [kernel.bytes_read for kernel in turned.kernels] == [2 * 500 * 4]
+    after = tk.jit(lambda x: (x * 2).reshape(8000)[::-1][:100]).explain(x)
+    assert [kernel.bytes_read for kernel in after.kernels] == [100 * 4]
     product = tk.jit(lambda x: x[:16].T @ x[:16]).explain(x)
     assert sum(kernel.bytes_read for kernel in product.kernels) == 16 * 8 * 4
 

@@ -127,6 +127,24 @@ def test_a_comparison():
     assert sum(widths[:6]) / widths[6] == pytest.approx(comparison.speedup, rel=0.1)
     widths = [box[2] for box in boxes[8:]]
     assert sum(widths[:6]) / widths[6] == pytest.approx(5, rel=0.1)
+    assert {"10 MB", "20 MB", "50 MB"} <= set(texts)  # of 60
+
+
+def test_what_lies_in_one_place_outside_the_arena_has_one_row():
+    def f(x, m):
+        for _ in range(60):
+            h = x @ m
+            x = x + np.maximum(h - h.mean(axis=-1, keepdims=True), 0) / (1 + h.std(axis=0))
+        return x
+
+    e = tk.jit(f).explain(f32(64, 32), f32(32, 32))
+    outside = [one for one in e.memory.buffers if one.place != "arena"]
+    assert len(outside) > 20
+    assert len({(one.place, one.at) for one in outside}) == 1
+    texts, boxes = drawn(e.draw("memory"))
+    assert max(box[1] + box[3] for box in boxes[1:]) < 600
+    numbers = [int(text) for text in texts if text.isdigit()][:-1]
+    assert len(numbers) < len(e.kernels)  # they would not stand apart
 
 
 def test_pictures_need_nothing_else(explained, tmp_path):
@@ -159,3 +177,15 @@ def test_layers_of_any_graph():
             for (x, _), (w, _) in zip(placed.middles, sizes, strict=True)
         )
     layered([(10, 10)] * 3, [(0, 1), (1, 2), (2, 0)])
+
+
+def test_parts_of_an_array_stand_where_they_are_read():
+    """A chain in which every step reads another part of one array: as wide as a few nodes, not as all parts."""
+    steps = 20
+    w = 2 * steps  # the array; a part for every step, then the steps
+    edges = [(w, i) for i in range(steps)] + [(i, steps + i) for i in range(steps)]
+    edges += [(steps + i, steps + i + 1) for i in range(steps - 1)]
+    placed = layered([(60.0, 38.0)] * (w + 1), edges, entries=1)
+    for i in range(1, steps):
+        assert placed.middles[i][1] == placed.middles[steps + i - 1][1]  # right above its reader
+    assert placed.width < steps * 60

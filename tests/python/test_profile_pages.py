@@ -1,10 +1,14 @@
 """The pages of profiles and comparisons, in a browser."""
 
+import re
+import threading
+
 import numpy as np
 import pytest
 import tokamak as tk
 from browser import Browser
 from test_profile import activation
+from tokamak import _format
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +30,11 @@ def pages(tmp_path_factory):
             f(x, x)
             g(np.ones((100, 100), np.float32))
     return folder, comparison, recorded
+
+
+def show_assembly(tab):
+    tabs = "[...document.querySelectorAll('#details [role=tab]')]"
+    tab.run(f"{tabs}.find(one => one.innerText === 'Assembly').click()")
 
 
 def count(tab, selector):
@@ -78,9 +87,52 @@ def test_a_click_shows_the_code(browser, pages):
     tab.wait("!document.querySelector('#details').hidden")
     text = tab.run("document.querySelector('#details').textContent")
     assert "sin_cos_mul_add_mul_max" in text and "func @" in text
-    tab.run("document.querySelectorAll('#details [role=tab]')[2].click()")
+    show_assembly(tab)
     assert "sin_cos_mul_add_mul_max_0:" in tab.run("document.querySelector('#details').textContent")
     assert tab.problems == []
+
+
+@pytest.mark.parametrize(
+    ("page", "chart"), [("profile", "flame"), ("profile", "timeline"), ("comparison", "traffic")]
+)
+def test_what_was_chosen_is_shown_below_its_chart(browser, pages, page, chart):
+    tab = browser.open(pages[0] / f"{page}.html", height=700)
+    tab.wait(f"document.querySelectorAll('#{chart} rect.box').length > 3")
+    tab.click(f"#{chart} rect.box[data-category=kernel]")
+    tab.wait(f"document.querySelector('#{chart} #details') && !document.querySelector('#details').hidden")
+    assert tab.run("document.querySelector('#details').getBoundingClientRect().top < innerHeight")
+    tab.click("#details button[aria-label=Close]")
+    assert tab.run("document.querySelector('#details').hidden")
+
+
+def test_the_code_has_its_hot_loop(browser, pages):
+    tab = browser.open(pages[0] / "comparison.html")
+    tab.wait("document.querySelectorAll('#time rect.box').length > 3")
+    tab.click("#time rect.box[data-category=kernel][data-run='1']")
+    tab.wait("!document.querySelector('#details').hidden")
+    show_assembly(tab)
+    hot = tab.run("[...document.querySelectorAll('#details .hot')].map(line => line.innerText).join('\\n')")
+    assert "mm" in hot and "j" in hot
+
+
+def test_kernels_of_several_threads_are_not_more_than_all_the_time(browser, tmp_path):
+    f = tk.jit(lambda a: np.tanh(a).sum())
+    x = np.ones(400_000)
+    f(x)
+    with tk.profile(tmp_path / "threads.html") as recorded:
+        threads = [threading.Thread(target=lambda: [f(x) for _ in range(20)]) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    tab = browser.open(tmp_path / "threads.html")
+    tab.wait("document.querySelectorAll('.tile').length > 3")
+    tiles = tab.run("[...document.querySelectorAll('.tile')].map(one => one.innerText)")
+    (text,) = (one for one in tiles if one.startswith("In kernels"))
+    share = float(re.search(r"([\d.]+) % of the time, in 3 threads", text)[1])
+    assert 0 < share <= 100
+    spent = sum(kernel.end_ns - kernel.start_ns for kernel in recorded.kernels)
+    assert _format.time_text(spent / 1e9) in text
 
 
 def test_the_numbers_are_those_of_the_profile(browser, pages):

@@ -1,5 +1,6 @@
 """The explanation as data, as text, in a notebook and as a page; the page in a browser."""
 
+import html
 import html.parser
 import json
 import os
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 import tokamak as tk
 from browser import Browser
-from tokamak import _assembly, _explanation_text, _measure, _native, _pages
+from tokamak import _assembly, _explanation_text, _format, _measure, _native, _pages
 from tokamak._pages import report
 
 
@@ -251,6 +252,15 @@ def test_measured_times_and_shares(explained):
     assert "2 threads" in measured.how() or f"{tk.num_threads()} thread" in measured.how()
 
 
+def test_kernels_take_no_longer_than_the_call(explained):
+    roof = explained.measured.roofline
+    kernel = _measure.KernelTime(2.0, 1.0, "memory")
+    assert _measure.Measured(3, 1.5, [kernel, None], roof).kernel_seconds == 1.5
+    assert _measure.Measured(3, 2.5, [kernel, None], roof).kernel_seconds == 2.0
+    assert _measure.Measured(3, 0.8, [kernel, None], roof).share == 1
+    assert _measure.Measured(3, 2.0, [kernel, None], roof).share == 0.5
+
+
 def test_roofline_is_kept():
     first, second = _native.measure_roofline(), _native.measure_roofline()
     assert first.f32_flops == second.f32_flops > first.f64_flops / 4 > 0
@@ -319,10 +329,34 @@ def test_colour_only_in_terminals(monkeypatch):
     assert not _explanation_text.wants_colour()
 
 
-def test_many_kernels_are_cut_short():
-    text = str(unrolled.explain(f32(40, 40), f32(40, 40)))
-    assert "more" in text
-    assert len(text.splitlines()) < 60
+def test_many_kernels_that_are_equal_share_a_row():
+    e = unrolled.explain(f32(40, 40), f32(40, 40)).measure(0.01)
+    assert len(e.kernels) > 60
+    lines = e.text(width=140, colour=False).splitlines()
+    head = next(i for i, line in enumerate(lines) if line.split()[:1] == ["times"])
+    sorts = [kernel for kernel in e.kernels if kernel.name == "sort"]
+    (row,) = (line for line in lines[head:] if line.split()[:1] == ["sort"])
+    cells = re.split(r"\s{2,}", row.strip())
+    assert cells[1] == str(len(sorts)) == "30"
+    assert cells[2] == _format.bytes_text(sum(kernel.bytes_read for kernel in sorts))
+    took = [e.measured.kernels[i] for i, kernel in enumerate(e.kernels) if kernel.name == "sort"]
+    assert cells[5] == _format.time_text(sum(one.seconds for one in took))
+    assert cells[6] == _format.percent_text(
+        sum(one.bound_seconds for one in took) / sum(one.seconds for one in took)
+    )
+    assert len(lines) < 30
+    assert max(map(len, e.text(width=50, colour=False).splitlines())) <= 50
+
+
+def test_many_different_kernels_are_cut_short():
+    def f(x):
+        for i in range(30):
+            x = np.sort(x[: 1000 - 10 * i], axis=0)
+        return x
+
+    text = str(tk.jit(f).explain(np.ones(1000)))
+    assert "  and 10 more" in text
+    assert len(text.splitlines()) < 40
 
 
 # ---- Notebook
@@ -358,6 +392,23 @@ def test_notebook(explained):
     assert "<script" not in text
     assert all(kernel.name in text for kernel in explained.kernels)
     assert "vector j" in text
+    for name, note in _explanation_text.notes_of(explained):
+        assert html.escape(f"{name}: {note}") in text
+
+
+def test_notebooks_keep_little_of_large_programs():
+    def f(x):
+        for i in range(200):
+            x = np.sort(np.tanh(x * 0.5 + i)) + x.mean()
+        return x
+
+    e = tk.jit(f).explain(np.ones(40))
+    assert len(e.kernels) > 100
+    text = e._repr_html_()
+    Checker(text)
+    assert "more lines" in text
+    assert len(text) < 200_000
+    assert len(re.findall("<tr>", text)) < 22
     evil = tk.jit(lambda x: x + 1)
     e = evil.explain(np.ones(3))
     e.name = "<script>alert(1)</script>"
@@ -487,6 +538,30 @@ def test_tables_fit_phones(browser, page_file):
             "getComputedStyle(document.querySelector('#kernel-table tbody tr').cells[1], '::before').content"
         )
         assert tab.run(shown) == '"reads"'
+
+
+def test_long_tables_scroll_by_themselves(browser, tmp_path):
+    e = unrolled.explain(f32(40, 40), f32(40, 40))
+    e.save(tmp_path / "long.html", measure=False)
+    for width in (1280, 390):
+        tab = browser.open(tmp_path / "long.html", width=width)
+        assert tab.run("document.querySelectorAll('#kernel-table tbody tr').length") == len(e.kernels)
+        assert tab.run("document.querySelector('#kernels .scroll').clientHeight < 800")
+        assert tab.run("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_roofs_have_their_names(browser, page_file, explained):
+    tab = browser.open(page_file)
+    text = tab.run("document.querySelector('#kernels .roofline').parentElement.parentElement.textContent")
+    roof = explained.measured.roofline
+    assert f"{_format.rate_text(roof.f32_flops, 'FLOP')} in f32" in text
+    for level in {level.name: level for level in roof.levels}.values():
+        assert f"{level.name} {_format.rate_text(level.bytes_per_second, 'B')}" in text
+    # What is written there does not lie on something else that is.
+    assert tab.run("""(() => {
+      const boxes = [...document.querySelectorAll('#kernels svg.roofline text')].map((one) => one.getBoundingClientRect());
+      return boxes.flatMap((a, i) => boxes.slice(i + 1).filter((b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom)).length;
+    })()""") == 0
 
 
 def test_operations_lie_inside_their_kernels(browser, page_file, explained):

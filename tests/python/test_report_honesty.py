@@ -60,6 +60,47 @@ def test_writes_leave_nothing_dead(function, arguments):
     )  # x[:4], of which only the new elements are read
 
 
+# What these are made of, and would be easy to leave behind: checks of places, remainders, where the NaNs are.
+LEAVE_NOTHING = [
+    lambda x, i: x[i],
+    lambda x, i: x[:, i],
+    lambda x, i: x[i, i],
+    lambda x, i: np.take(x, i, 1),
+    lambda x, i: np.take_along_axis(x, np.argsort(x, axis=1), 1),
+    lambda x, i: np.add.at(x, i, 1.0),
+    lambda x, i: np.put(x, i, 3.0),
+    lambda x, i: np.unravel_index(i, (2, 3)),
+    lambda x, i: np.gcd(i, 4),
+    lambda x, i: np.lcm(i, 4),
+    lambda x, i: np.nanmean(x),
+    lambda x, i: np.nanstd(x, axis=0),
+    lambda x, i: np.nanmax(x, initial=0.0),
+    lambda x, i: np.linalg.norm(x, axis=1),
+    lambda x, i: np.linalg.norm(x, 0, axis=1),
+    lambda x, i: np.median(x, axis=0),
+    lambda x, i: np.quantile(x, [0.1, 0.9], axis=1),
+    lambda x, i: np.interp(x, np.linspace(-2, 2, 10), np.linspace(0, 1, 10)),
+    lambda x, i: np.pad(x, 2, mode="reflect"),
+    lambda x, i: np.frexp(x),
+]
+
+
+@pytest.mark.parametrize("number", range(len(LEAVE_NOTHING)))
+def test_what_functions_are_made_of_is_needed(number):
+    e = tk.jit(LEAVE_NOTHING[number]).explain(np.random.default_rng(1).random((6, 8)), np.array([1, 2, 0]))
+    assert [f"{one.name} = {one.text}" for one in e.dead] == []
+
+
+def test_results_laid_out_anew_have_the_line_that_made_them():
+    """The axes of a transposed result are put in order when the function has returned: at no line of the caller's."""
+
+    def f(x):
+        return np.rot90(x)
+
+    e = tk.jit(f).explain(np.ones((6, 8)))
+    assert {one.line.function for one in e.traced if one.inputs} == {"f"}
+
+
 def test_what_the_user_left_unused_is_still_dead():
     def f(x, unused):
         _ = np.exp(x)
@@ -118,6 +159,24 @@ def test_a_product_in_pieces_is_drawn_in_all_its_kernels(browser, tmp_path):
     assert tab.problems == []
     titles = sum(kernel.name == "dot" for kernel in e.kernels)
     assert e.draw("graph").svg.count(">dot<") - titles == len(e.kernels)
+
+
+def test_operations_are_drawn_where_they_are_computed():
+    """Means divide by a number that the passes turn into one to multiply with, which all kernels share: that makes no operation a part
+    of kernels that have it for other values."""
+
+    def f(x, m):
+        for _ in range(3):
+            h = x @ m
+            x = x + np.maximum(h - h.mean(axis=-1, keepdims=True), 0) / (1 + h.std(axis=0))
+        return x
+
+    e = tk.jit(f).explain(f32(64, 32), f32(32, 32))
+    assert len(e.kernels) > 3
+    division = [one for one in e.traced if one.op == "div" and one.becomes is not None]
+    assert len(division) > 3
+    for one in division:
+        assert one.kernels == e.operations[one.becomes].kernels
 
 
 def test_kernels_that_only_copy_say_so(browser, tmp_path):
@@ -257,6 +316,27 @@ def test_measuring_is_not_in_profiles_and_counts():
     assert len([event for event in p.events if event.category == "call"]) == 1
     assert f.cache_info().hits == before.hits + 1
     assert f.cache_info().misses == before.misses
+
+
+def test_plans_are_compared_in_words_that_hold(browser, tmp_path):
+    """A plan of 20 KB instead of 6 MB is not 100 % less."""
+
+    def many(x):
+        for _ in range(400):
+            x = np.sin(x) + x[::-1]
+        return x
+
+    for function, said in ((many, "times as much"), (lambda x: np.sort(np.exp(x)) + 1, "% of the")):
+        e = tk.jit(function).explain(np.ones(1000))
+        e.save(tmp_path / "plan.html", measure=False)
+        tab = browser.open(tmp_path / "plan.html")
+        (text,) = tab.run(
+            "[...document.querySelectorAll('.tile')].map(one => one.innerText).filter(text => text.includes('memory of a call'))"
+        )
+        assert said in text
+        assert _format.bytes_text(e.memory.peak_bytes) in text
+        assert _format.bytes_text(e.memory.naive_bytes) in text
+    assert "ms (trace" in str(e) and "e+" not in str(e)
 
 
 def test_no_share_is_above_all_of_it():

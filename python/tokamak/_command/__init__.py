@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -76,6 +77,7 @@ def _parse(words: list[str]) -> argparse.Namespace:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
+    started = os.path.abspath(sys.argv[0])  # scripts are told another name
     try:
         if native.is_for_it(words):
             return native.hand_over(words)
@@ -92,7 +94,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _tell(f"internal error (a bug in Tokamak): {error}")
         return INTERNAL_ERROR
     except Error as error:
-        _tell(f"error: {error}")
+        # What is wrong at no line of the user's is said to be at that which started the command.
+        message, _, where = str(error).rpartition("\n  at ")
+        _tell(f"error: {message if where.startswith((started, '<frozen runpy>')) else error}")
         return INPUT_ERROR
     except MemoryError:
         _tell("error: out of memory")

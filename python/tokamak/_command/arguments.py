@@ -11,7 +11,7 @@ import numpy as np
 
 from .failure import Failure, usage_error
 
-__all__ = ["Arguments", "parse"]
+__all__ = ["EXAMPLE", "Arguments", "parse"]
 
 _DTYPES = {
     "bool": "bool",
@@ -21,7 +21,7 @@ _DTYPES = {
     "bf16": "bfloat16",
 }
 _NAMES = {**_DTYPES, **{name: name for name in _DTYPES.values()}}
-_EXAMPLE = 'such as --args "f32[1024,1024], i64[10], 3, axis=0"'
+EXAMPLE = 'such as --args "f32[1024,1024], i64[10], 3, axis=0"'
 
 
 class Arguments(NamedTuple):
@@ -37,9 +37,9 @@ def parse(text: str, seed: int) -> Arguments:
     try:
         call = ast.parse(f"f({readable})", mode="eval").body
     except SyntaxError:
-        raise usage_error(f"--args: cannot read '{text}'; write types and values, {_EXAMPLE}") from None
+        raise usage_error(f"--args: cannot read '{text}'; write types and values, {EXAMPLE}") from None
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
-        raise usage_error(f"--args: cannot read '{text}'; write types and values, {_EXAMPLE}")
+        raise usage_error(f"--args: cannot read '{text}'; write types and values, {EXAMPLE}")
     maker = _Maker(np.random.default_rng(seed))
     args = tuple(maker.value(node) for node in call.args)
     kwargs = {}
@@ -73,7 +73,7 @@ class _Maker:
             return ast.literal_eval(node)
         except ValueError:
             raise usage_error(
-                f"--args: '{ast.unparse(node)}' is neither a type nor a value; write them {_EXAMPLE}"
+                f"--args: '{ast.unparse(node)}' is neither a type nor a value; write them {EXAMPLE}"
             ) from None
 
     def _shape(self, node: ast.Subscript) -> tuple[int, ...]:

@@ -6,6 +6,7 @@ import argparse
 import difflib
 import importlib
 import importlib.util
+import inspect
 import os
 import runpy
 import sys
@@ -68,7 +69,22 @@ def find(options: argparse.Namespace) -> Target:
     is_jitted = isinstance(found, _native.JitCallable)
     with failures_of(name):
         jitted = found if is_jitted else jit(found)
-    return Target(name, found.__wrapped__ if is_jitted else found, jitted, given)
+    function = found.__wrapped__ if is_jitted else found
+    _check_call(name, function, given)
+    return Target(name, function, jitted, given)
+
+
+def _check_call(name: str, function: Callable[..., Any], given: Arguments) -> None:
+    """Before anything runs: whoever forgets --args, or a part of it, is told what the function takes."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # not all that can be called tell
+        return
+    try:
+        signature.bind(*given.args, **given.kwargs)
+    except TypeError as error:
+        called = f"with --args \"{given.text}\"" if given.text else f"without --args, {arguments.EXAMPLE}"
+        raise Failure(f"{name}{signature} cannot be called {called}: {error}") from None
 
 
 def _missing(module: Any, place: str, name: str) -> str:

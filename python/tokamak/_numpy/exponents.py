@@ -116,9 +116,11 @@ def _magnitudes(x: Any, y: Any) -> tuple[Any, Any]:
 
 def _common_divisor(x: Any, y: Any) -> Any:
     zero = constant(0, x.dtype)
-    for _ in range(_DIVISIONS[8 * x.dtype.itemsize]):
+    steps = _DIVISIONS[8 * x.dtype.itemsize]
+    for step in range(steps):
         # Nothing is left to divide by: the remainder of a division by zero is zero, and x stays.
-        x, y = select(apply("eq", y, zero), x, y), apply("mod", x, y)
+        rest = y if step == steps - 1 else apply("mod", x, y)
+        x, y = select(apply("eq", y, zero), x, y), rest
     return x
 
 

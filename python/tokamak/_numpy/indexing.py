@@ -254,14 +254,14 @@ def point_places(indices: Sequence[Any], extents: Sequence[int], axis: int) -> t
         return as_array(flat), "clamp"
     if len(indices) == 1:
         (index,) = indices
-        return index if index.dtype.kind == "u" else wrapped_places(index, extents[0])[0], "check"
+        return index if index.dtype.kind == "u" else wrapped_places(index, extents[0]), "check"
     place, valid = constant(0, _dtypes.INT64), constant(True, _dtypes.BOOL)
     for i, (index, extent) in enumerate(zip(indices, extents, strict=True)):
         if is_ndarray(index):
             wrapped = as_array(known_places(index, extent, axis + i))
         else:
-            wrapped, inside = wrapped_places(as_array(index), extent)
-            valid = apply("bit_and", valid, inside)
+            wrapped = wrapped_places(as_array(index), extent)
+            valid = apply("bit_and", valid, are_inside(wrapped, extent))
         place = apply("add", apply("mul", place, constant(extent, _dtypes.INT64)), wrapped)
     place = select(valid, place, constant(-1, _dtypes.INT64))  # out of range in one axis is out of range
     return broadcast(place, shape), "check"
@@ -278,12 +278,17 @@ def known_places(index: np.ndarray, extent: int, axis: int) -> np.ndarray:
     return np.where(index < 0, index + extent, index).astype(np.int64)
 
 
-def wrapped_places(index: Any, extent: int) -> tuple[Any, Any]:
-    """Computed indices with the negative ones counted from the end, and whether they are inside."""
+def wrapped_places(index: Any, extent: int) -> Any:
+    """Computed indices with the negative ones counted from the end."""
     index = convert(index, _dtypes.INT64)
     zero, end = constant(0, _dtypes.INT64), constant(extent, _dtypes.INT64)
-    place = select(apply("lt", index, zero), apply("add", index, end), index)
-    return place, apply("bit_and", apply("ge", place, zero), apply("lt", place, end))
+    return select(apply("lt", index, zero), apply("add", index, end), index)
+
+
+def are_inside(place: Any, extent: int) -> Any:
+    """Whether places that `wrapped_places` gave are those of elements."""
+    zero, end = constant(0, _dtypes.INT64), constant(extent, _dtypes.INT64)
+    return apply("bit_and", apply("ge", place, zero), apply("lt", place, end))
 
 
 @implements(np.take)
@@ -312,7 +317,7 @@ def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
     if mode == "wrap":
         index = apply("mod", convert(indices, _dtypes.INT64), constant(extent, _dtypes.INT64))
         return apply("gather", x, index, axis=place, mode="clamp")
-    index = indices if indices.dtype.kind == "u" else wrapped_places(indices, extent)[0]
+    index = indices if indices.dtype.kind == "u" else wrapped_places(indices, extent)
     return apply("gather", x, index, axis=place, mode="check")
 
 
@@ -341,7 +346,8 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     check_other_axes(index.shape, x, place)
     extents = enumerate(zip(index.shape, x.shape, strict=True))
     shape = [n if i == place or m == 1 else m for i, (n, m) in extents]
-    flat, valid = wrapped_places(index, x.shape[place])
+    flat = wrapped_places(index, x.shape[place])
+    valid = are_inside(flat, x.shape[place])
     stride = 1
     total = constant(0, _dtypes.INT64)
     for i in reversed(range(x.ndim)):

@@ -251,17 +251,17 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 def _vector_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     if isinstance(ord, str):
         fail(UserValueError, f"Invalid norm order '{ord}' for vectors")
+    if ord == 0:
+        return sum_(convert(call(np.not_equal, x, 0), x.dtype), axis, keepdims=keepdims)
+    if ord is None or ord == 2:
+        return call(np.sqrt, sum_(call(np.multiply, x, x), axis, keepdims=keepdims))
     size = call(np.absolute, x)
     if ord == math.inf:
         return max_(size, axis, keepdims)
     if ord == -math.inf:
         return min_(size, axis, keepdims)
-    if ord == 0:
-        return sum_(convert(call(np.not_equal, x, 0), x.dtype), axis, keepdims=keepdims)
     if ord == 1:
         return sum_(size, axis, keepdims=keepdims)
-    if ord is None or ord == 2:
-        return call(np.sqrt, sum_(call(np.multiply, x, x), axis, keepdims=keepdims))
     total = sum_(call(np.power, size, ord), axis, keepdims=keepdims)
     return call(np.power, total, call(np.reciprocal, constant(ord, x.dtype)))
 

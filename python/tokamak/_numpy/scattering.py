@@ -144,7 +144,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     if mode == "wrap":
         flat = apply("mod", flat, constant(a.size, _dtypes.INT64))
     elif mode == "raise":
-        flat = wrapped_places(flat, a.size)[0]
+        flat = wrapped_places(flat, a.size)
     _write_flat(a, flat, "check" if mode == "raise" else "clamp", new, "np.put")
 
 

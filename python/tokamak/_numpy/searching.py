@@ -346,7 +346,8 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]
     found: dict[int, Any] = {}
     for axis in _ordered("np.unravel_index", extents, order):
         found[axis] = call(np.remainder, rest, extents[axis])
-        rest = call(np.floor_divide, rest, extents[axis])
+        if len(found) < len(extents):
+            rest = call(np.floor_divide, rest, extents[axis])
     return tuple(found[axis] for axis in range(len(extents)))
 
 

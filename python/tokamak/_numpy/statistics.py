@@ -145,9 +145,14 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
 # Without the NaNs
 
 
+def _may_lack(x: Any) -> bool:
+    """Whether there can be NaNs."""
+    return _dtypes.is_float(x.dtype)
+
+
 def _missing(x: Any) -> Any:
     """Where the NaNs are; None where there can be none."""
-    return apply("is_nan", x) if _dtypes.is_float(x.dtype) else None
+    return apply("is_nan", x) if _may_lack(x) else None
 
 
 def _filled(x: Any, value: Any) -> Any:
@@ -192,7 +197,7 @@ def nanprod(
 
 def _check_inexact(x: Any, dtype: Any, out: Any) -> None:
     """Means of floats are floats."""
-    if _missing(x) is None:
+    if not _may_lack(x):
         return
     if dtype is not None and not _dtypes.is_float(_dtypes.check(dtype)):
         fail(UserTypeError, "If a is inexact, then dtype must be inexact")
@@ -229,7 +234,7 @@ def nanvar(
     out: Any = None,
 ) -> Any:
     x = plain(a)
-    if _missing(x) is None:
+    if not _may_lack(x):
         return var(x, axis, dtype, ddof, keepdims, where, mean, correction, out)
     _check_inexact(x, dtype, out)
     present = _present(x, where)
@@ -247,14 +252,13 @@ def nanstd(a: Any, *args: Any, out: Any = None, **kwargs: Any) -> Any:
 
 def _nan_extreme(name: str, a: Any, axis: Any, keepdims: bool, initial: Any, where: Any, out: Any) -> Any:
     x = plain(a)
-    missing = _missing(x)
     function, neutral = (reductions.max_, -math.inf) if name == "max" else (reductions.min_, math.inf)
-    if missing is None:
+    if not _may_lack(x):
         return function(x, axis, keepdims, initial, where, out=out)
     found = function(_filled(x, neutral), axis, keepdims, initial, where)
-    nothing = reductions.all_(missing, axis, keepdims)
     if initial is not None:
         return found
+    nothing = reductions.all_(_missing(x), axis, keepdims)
     return select(nothing, constant(math.nan, x.dtype), found)
 
 

@@ -14,7 +14,7 @@ function ticks(from, to, wanted) {
 }
 
 /** `rows` are {label, head}, from above; a head is a line of text. `boxes` are {row, start, length, name, colour, about} with `about` the attributes
- *  `data-...` of its element. The axis goes from 0 to `span`, and `text` writes its numbers. `onchoose(box)` is called when a box is clicked.
+ *  `data-...` of its element. The axis goes from 0 to `span`, and `text` writes its numbers. `onchoose(box, element)` is called when a box is clicked.
  *  Gives an element with methods: search(text) gives the boxes found, show(box), all(). */
 function chart({rows, boxes, span, text, label, onchoose, hint}) {
   const tops = [];
@@ -91,7 +91,7 @@ function chart({rows, boxes, span, text, label, onchoose, hint}) {
   function choose(box) {
     chosen = box;
     changed();
-    onchoose?.(box);
+    onchoose?.(box, element);
   }
   function search(wanted) {
     const word = wanted.trim().toLowerCase();

@@ -28,25 +28,26 @@ function layered(nodes, edges, {gapX = 22, gapY = 30, sweeps = 10, entries = 0} 
   };
 }
 
-/** The layer of each node: below all that it comes from; what comes from nowhere stands right above its first reader, but for entries. */
+/** The layer of each node: below all that it comes from, and right above its first reader where that makes no more lines longer than it makes shorter,
+ *  so that parts of one array that are read here and there do not all stand side by side. Entries stay at the top. */
 function ranks(count, edges, entriesFrom) {
   const outs = Array.from({length: count}, () => []);
-  const waiting = new Array(count).fill(0);
+  const waiting = new Array(count).fill(0), ins = new Array(count).fill(0);
   for (const [from, to] of edges) {
     outs[from].push(to);
     waiting[to] += 1;
+    ins[to] += 1;
   }
-  const isSource = waiting.map((before) => before === 0);
   const rank = new Array(count).fill(0);
-  const ready = [...rank.keys()].filter((i) => isSource[i]);
+  const ready = [...rank.keys()].filter((i) => ins[i] === 0);
   for (let next = 0; next < ready.length; ++next) {
     for (const to of outs[ready[next]]) {
       rank[to] = Math.max(rank[to], rank[ready[next]] + 1);
       if (--waiting[to] === 0) ready.push(to);
     }
   }
-  for (let i = 0; i < count; ++i) {
-    if (isSource[i] && outs[i].length && i < entriesFrom) rank[i] = Math.max(0, Math.min(...outs[i].map((to) => rank[to])) - 1);
+  for (const i of ready.reverse()) {  // readers first
+    if (outs[i].length && ins[i] <= outs[i].length && i < entriesFrom) rank[i] = Math.max(rank[i], Math.min(...outs[i].map((to) => rank[to])) - 1);
   }
   return rank;
 }

@@ -16,13 +16,19 @@ function memoryDrawing(memory, kernels) {
   const left = 64, column = Math.max(16, Math.min(150, 900 / Math.max(1, kernels.length)));
   const width = left + column * kernels.length + 12;
   const arena = buffers.map((buffer, i) => ({buffer, i})).filter(({buffer}) => buffer.place === "arena");
-  const others = buffers.map((buffer, i) => ({buffer, i})).filter(({buffer}) => buffer.place !== "arena");
+  const others = new Map();  // outside the arena: what lies in one place, one after the other
+  buffers.forEach((buffer, i) => {
+    if (buffer.place === "arena") return;
+    const key = `${buffer.place} ${buffer.at}`;
+    others.set(key, [...(others.get(key) ?? []), {buffer, i}]);
+  });
   const arenaHeight = arena.length ? Math.max(120, Math.min(420, 46 * arena.length)) : 0;
   const scale = memory.arena_bytes ? arenaHeight / memory.arena_bytes : 0;
   const top = 42, row = 26;
-  const height = top + arenaHeight + (others.length ? 30 + others.length * row : 0) + 12;
+  const height = top + arenaHeight + (others.size ? 30 + others.size * row : 0) + 12;
   const x = (step) => left + step * column;
 
+  const overwritten = new Set(buffers.map((buffer) => buffer.in_place_of));  // whose end another bar covers
   const describe = (buffer, i) => [`${buffer.name}: ${format.bytes(buffer.bytes)}`, `${buffer.place === "arena" ? "arena + " + buffer.at : buffer.place + " " + buffer.at}`,
     `made by ${kernels[buffer.first_kernel]?.name ?? "?"}, needed until ${buffer.place === "output" ? "the end" : kernels[buffer.last_kernel]?.name ?? "?"}`,
     buffer.in_place_of !== null && `in place of ${buffers[buffer.in_place_of].name}`, reuse[i].length && `where ${reuse[i].map((k) => buffers[k].name).join(", ")} lay`].filter(Boolean).join("\n");
@@ -30,15 +36,17 @@ function memoryDrawing(memory, kernels) {
     const wide = (buffer.last_kernel - buffer.first_kernel + 1) * column - 4;
     const kind = buffer.in_place_of !== null ? "in-place" : reuse[i].length ? "reused" : buffer.place;
     const note = buffer.in_place_of !== null ? ` ⟵ ${buffers[buffer.in_place_of].name}` : "";
-    const text = `${buffer.name}${note} ${format.bytes(buffer.bytes)}`;
-    const most = Math.floor((wide - 8) / 6.6);
+    const most = Math.floor((wide - 8 - (overwritten.has(i) ? column : 0)) / 6.7);
+    // As much as there is room for.
+    const text = [`${buffer.name}${note} ${format.bytes(buffer.bytes)}`, `${buffer.name}${note}`, buffer.name].find((one) => one.length <= most) ?? clip(buffer.name, most);
     return tip(svg("g", {class: `buffer ${kind}`, transform: `translate(${x(buffer.first_kernel) + 2} ${y})`, "data-buffer": i},
                    svg("rect", {width: wide, height: Math.max(3, tall - 2), rx: Math.min(4, tall / 3)}),
-                   tall >= 14 && most > 2 && svg("text", {x: 6, y: Math.min(tall / 2 + 4, 16), class: "mono"}, text.length > most ? text.slice(0, most - 1) + "…" : text)),
+                   tall >= 14 && most > 3 && svg("text", {x: 6, y: Math.min(tall / 2 + 4, 16), class: "mono"}, text)),
                () => describe(buffer, i));
   };
+  const every = Math.ceil((7 * String(kernels.length).length) / column);  // so that numbers stand apart
   const grid = kernels.map((kernel, k) => svg("g", {}, svg("line", {x1: x(k), x2: x(k), y1: top - 6, y2: height - 8, class: "grid"}),
-                                               svg("text", {x: x(k) + column / 2, y: 26, "text-anchor": "middle", class: "mono step"}, column > 60 ? clip(kernel.name, column / 6.4) : String(k))));
+                                               k % every === 0 && svg("text", {x: x(k) + column / 2, y: 26, "text-anchor": "middle", class: "mono step"}, column > 60 ? clip(kernel.name, (column - 8) / 6.7) : String(k))));
   const ticks = arena.length ? [0, 0.5, 1].map((share) => svg("text", {x: left - 6, y: top + arenaHeight * share + (share === 0 ? 10 : share === 1 ? 0 : 4), "text-anchor": "end", class: "tick"},
                                                              format.bytes(memory.arena_bytes * share))) : [];
   const band = top + arenaHeight + 30;
@@ -46,8 +54,8 @@ function memoryDrawing(memory, kernels) {
             svg("svg", {width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Buffers over time"},
                 grid, ticks, arena.length ? svg("rect", {class: "ground", x: left, y: top, width: column * kernels.length, height: arenaHeight}) : null,
                 arena.map((one) => bar(one, top + one.buffer.at * scale + 1, one.buffer.bytes * scale)),
-                others.length ? svg("text", {x: left, y: band - 6, class: "tick"}, "outside the arena") : null,
-                others.map((one, i) => bar(one, band + i * row, row - 4))));
+                others.size ? svg("text", {x: left, y: band - 6, class: "tick"}, "outside the arena") : null,
+                [...others.values()].map((some, i) => some.map((one) => bar(one, band + i * row, row - 4)))));
 }
 
 const clip = (text, most) => (text.length > most ? text.slice(0, Math.max(1, Math.floor(most) - 1)) + "…" : text);

@@ -44,7 +44,7 @@ const format = {
   count: (value) => scaled(value, ["", " K", " M", " G", " T"], 1000),
   /** of seconds */
   time: (value) => (value === null || value === undefined ? "–" : scaled(value * 1e9, [" ns", " µs", " ms", " s"], 1000)),
-  rate: (value, unit) => `${scaled(value, [" ", " K", " M", " G", " T"], 1000)}${unit}/s`,
+  rate: (value, unit) => (Number.isFinite(value) ? `${scaled(value, [" ", " K", " M", " G", " T"], 1000)}${unit}/s` : "–"),
   percent: (value) => (value === null || value === undefined ? "–" : `${digits(value * 100)} %`),
   plural: (count, one, many) => `${count} ${count === 1 ? one : many ?? one + "s"}`,
 };
@@ -57,6 +57,8 @@ const colour = (i) => `var(--k${((i % 8) + 8) % 8})`;
 const tile = (name, value, more) =>
   el("div", {class: "tile"}, el("div", {class: "name"}, name), el("div", {class: "value"}, value), more && el("div", {class: "more"}, more));
 
+const LONG = 30;  // rows of a table that stand on the page; one with more scrolls by itself
+
 /** Columns are {name, of: row => content, number: true for figures}. */
 function table(columns, rows, {onrow, id} = {}) {
   const kind = (column) => (column.number ? "number" : null);
@@ -67,7 +69,7 @@ function table(columns, rows, {onrow, id} = {}) {
                      onkeydown: open && ((event) => event.key === "Enter" && open())}, cells);
   });
   const head = columns.map((column) => el("th", {class: kind(column), scope: "col"}, column.name));
-  return el("div", {class: "scroll"}, el("table", {id}, el("thead", {}, el("tr", {}, head)), el("tbody", {}, body)));
+  return el("div", {class: rows.length > LONG ? "scroll long" : "scroll", tabindex: rows.length > LONG ? 0 : null}, el("table", {id}, el("thead", {}, el("tr", {}, head)), el("tbody", {}, body)));
 }
 
 /** Text line by line; `of(line, i)` gives the class of a line, `numbers` the number of the first. */
@@ -75,6 +77,20 @@ function code(text, {of = () => null, numbers, label} = {}) {
   const lines = text.replace(/\n$/, "").split("\n");
   return el("pre", {class: "code", tabindex: 0, "aria-label": label},
             lines.map((line, i) => el("span", {class: of(line, i)}, numbers !== undefined && el("span", {class: "at"}, String(numbers + i)), line || " ")));
+}
+
+/** The assembly of a kernel, `of` as the data has it, with its innermost loops marked and the hot one in sight. */
+function assembly(of) {
+  const hot = of.hot === null ? null : of.asm_loops[of.hot];
+  const inner = of.asm_loops.filter((loop) => loop.innermost);
+  const inside = (loop, i) => i >= loop.first && i <= loop.last;
+  const view = code(of.asm || "(none)", {of: (_, i) => (hot && inside(hot, i) ? "hot" : inner.some((loop) => inside(loop, i)) ? "marked" : null), numbers: 1, label: "Assembly"});
+  const note = hot ? `The hot loop, marked: lines ${hot.first + 1} to ${hot.last + 1}, ${format.plural(hot.instructions, "instruction")}, ${hot.vector_instructions} of them on vectors.` +
+    (inner.length > 1 ? ` Other innermost loops are marked lightly.` : "") : "No loops: the matrix product or the sort is a routine of the library.";
+  const go = () => { view.scrollTop = view.children[hot.first].offsetTop - view.children[0].offsetTop - 60; };
+  const jump = hot && el("button", {type: "button", onclick: go}, "Go to the hot loop");
+  if (hot) requestAnimationFrame(go);
+  return el("div", {}, el("div", {class: "bar"}, el("span", {class: "soft small"}, note), jump), view);
 }
 
 /** One of several contents at a time. Entries are {name, of: () => content}, made when first shown. */

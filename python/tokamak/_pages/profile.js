@@ -8,8 +8,8 @@ const isKernel = (event) => event.category === "kernel" || event.category === "l
 const seconds = (ns) => format.time(ns / 1e9);
 
 function eventsOf(run) {
-  return run.events.map(([name, category, thread, start, length, read, written, flops]) =>
-    ({name: run.names[name], category: run.categories[category], thread, start, length, read, written, flops}));
+  return run.events.map(([name, category, thread, start, length, read, written, flops], i) =>
+    ({name: run.names[name], category: run.categories[category], thread, start, length, read, written, flops, code: run.code_of?.[i] ?? -1}));
 }
 
 /** How deep each event is inside others of its thread. Gives [thread, its events with their depths], threads that have none left out. */
@@ -44,15 +44,21 @@ function facts(event, run) {
   return el("dl", {class: "facts"}, lines.map(([name, value]) => [el("dt", {}, name), el("dd", {}, String(value))]));
 }
 
-/** What a chosen event is, and the code of a kernel where it is known. */
+/** What a chosen event is, and the code of a kernel where it is known; below the chart it was chosen in. */
 function details() {
   const place = el("div", {class: "card", id: "details", hidden: true});
-  place.show = (event, run) => {
-    const known = isKernel(event) && run.code?.[event.name];
-    const parts = known && [{name: "Operations", of: () => code(known.graph, {label: "Operations"})}, {name: "Loops", of: () => code(known.loops, {label: "Loops"})},
-                            {name: "Assembly", of: () => code(known.asm, {label: "Assembly"})}];
-    place.replaceChildren(el("h3", {}, event.name), facts(event, run), ...(known ? [tabs(parts, {label: "Code"})] : []));
+  place.show = (event, run, chart) => {
+    const known = run.codes?.[event.code];
+    const parts = known && [{name: "Operations", of: () => code(known.graph, {label: "Operations"})}, {name: "Loops", of: () => code(known.loops, {label: "Loops", numbers: 1})},
+                            {name: "Schedule", of: () => code(known.schedule || "(none)", {label: "Schedule"})},
+                            {name: "LLVM IR", of: () => code(known.llvm || "(none)", {label: "LLVM IR", numbers: 1})}, {name: "Assembly", of: () => assembly(known)}];
+    const close = el("button", {type: "button", "aria-label": "Close", onclick: () => (place.hidden = true)}, "×");
+    place.replaceChildren(el("div", {class: "bar"}, el("h3", {class: "mono"}, event.name), el("span", {class: "push"}), close), facts(event, run),
+                          ...(known && event.others ? [el("p", {class: "soft small"}, `${event.others + 1} different kernels have this name; this is the code of the one that took longest.`)] : []),
+                          ...(known ? [tabs(parts, {label: "Code"})] : []));
+    chart?.after(place);
     place.hidden = false;
+    if (place.getBoundingClientRect().top > innerHeight - 120) place.scrollIntoView({block: "center"});
   };
   return place;
 }
@@ -74,7 +80,7 @@ function timeline(runs, chosen, {label, colourOf}) {
       }
     }
   });
-  return chart({rows, boxes, span, text: seconds, label, onchoose: (box) => chosen.show(box.event, box.run), hint: (box) => hintOf(box.event)});
+  return chart({rows, boxes, span, text: seconds, label, onchoose: (box, here) => chosen.show(box.event, box.run, here), hint: (box) => hintOf(box.event)});
 }
 
 /** Events of one name at one place of the stack together, the longest first. */
@@ -113,7 +119,7 @@ function flameGraph(run, chosen) {
     for (let i = 0; i <= deepest; i += 1) rows.push({label: ""});
     span = Math.max(span, root.length);
   }
-  return chart({rows, boxes, span, text: seconds, label: "the flame graph", onchoose: (box) => chosen.show(box.event, run), hint: (box) => hintOf(box.event)});
+  return chart({rows, boxes, span, text: seconds, label: "the flame graph", onchoose: (box, here) => chosen.show(box.event, run, here), hint: (box) => hintOf(box.event)});
 }
 
 /** The bytes of one kernel after the other, each run a row. */
@@ -130,7 +136,7 @@ function traffic(runs, chosen, colourOf) {
     }
     span = Math.max(span, at);
   });
-  return chart({rows, boxes, span, text: format.bytes, label: "memory traffic", onchoose: (box) => chosen.show(box.event, box.run), hint: (box) => hintOf(box.event)});
+  return chart({rows, boxes, span, text: format.bytes, label: "memory traffic", onchoose: (box, here) => chosen.show(box.event, box.run, here), hint: (box) => hintOf(box.event)});
 }
 
 const legend = (categories) => el("div", {class: "legend"}, ORDER.filter((one) => categories.includes(one)).map((one) =>
@@ -146,10 +152,15 @@ function sums(events) {
   const rows = new Map();
   for (const event of events) {
     const key = `${event.category} ${event.name}`;
-    if (!rows.has(key)) rows.set(key, {name: event.name, category: event.category, count: 0, length: 0, read: 0, written: 0, flops: 0});
+    if (!rows.has(key)) rows.set(key, {name: event.name, category: event.category, count: 0, length: 0, read: 0, written: 0, flops: 0, codes: new Map()});
     const row = rows.get(key);
     row.count += 1;
     for (const sum of ["length", "read", "written", "flops"]) row[sum] += event[sum];
+    row.codes.set(event.code, (row.codes.get(event.code) ?? 0) + event.length);
+  }
+  for (const row of rows.values()) {
+    row.code = [...row.codes].reduce((a, b) => (b[1] > a[1] ? b : a))[0];
+    row.others = row.codes.size - 1;
   }
   return [...rows.values()].sort((a, b) => b.length - a.length);
 }
@@ -168,18 +179,25 @@ function showProfile({title, runs: [run]}) {
   const kernels = run.list.filter(isKernel);
   const total = (events, of) => events.reduce((sum, event) => sum + of(event), 0);
   const time = total(kernels, (event) => event.length);
+  // While any of them ran: several threads may run kernels at once.
+  let covered = 0, until = 0;
+  for (const event of [...kernels].sort((a, b) => a.start - b.start)) {
+    covered += Math.max(0, event.start + event.length - Math.max(event.start, until));
+    until = Math.max(until, event.start + event.length);
+  }
+  const callers = new Set(kernels.map((event) => event.thread)).size;
   const compiling = total(run.list.filter((event) => event.category === "compile" && /^(compile|trace) /.test(event.name)), (event) => event.length);
   const memory = run.list.filter((event) => event.category === "allocation");
   const chosen = details();
   const tiles = el("div", {class: "tiles"},
-    tile("Recorded", seconds(run.duration_ns), format.plural(run.list.length, "event")), tile("In kernels", seconds(time), format.percent(time / run.duration_ns)),
+    tile("Recorded", seconds(run.duration_ns), format.plural(run.list.length, "event")), tile("In kernels", seconds(time), `${format.percent(run.duration_ns ? covered / run.duration_ns : 0)} of the time${callers > 1 ? `, in ${callers} threads` : ""}`),
     tile("Kernel calls", String(kernels.length), format.plural(new Set(kernels.map((event) => event.name)).size, "kernel")),
     tile("Memory traffic", format.bytes(total(kernels, (event) => event.read + event.written))), tile("Compiling", seconds(compiling)),
     tile("Allocations", String(memory.length), `${memory.filter((event) => event.name === "new memory").length} of new memory`));
   compose([el("h1", {}, title), tiles, ...notes(run)], [
     section("flame", "Flame graph", el("p", {class: "soft"}, "What called what, calls of the same name together, the longest first."), legend(run.categories), flameGraph(run, chosen)),
     section("timeline", "Timeline", timeline([run], chosen, {label: "the timeline", colourOf: (event) => categoryColour(event.category)}), chosen),
-    section("totals", "Totals", table(columns, sums(run.list), {id: "sums", onrow: (row) => { chosen.show(row, run); chosen.scrollIntoView({block: "center"}); }})),
+    section("totals", "Totals", table(columns, sums(run.list), {id: "sums", onrow: (row) => { chosen.show(row, run, document.querySelector("#totals .scroll")); chosen.scrollIntoView({block: "center"}); }})),
   ]);
 }
 
@@ -204,10 +222,13 @@ function showComparison({title, runs, agree}) {
            !agree && el("p", {class: "card bad"}, "The results differ.")].filter(Boolean), [
     section("time", "Time", timeline(runs, chosen, {label: "time", colourOf}), chosen),
     section("traffic", "Memory traffic", el("p", {class: "soft"}, "What each kernel reads and writes."), traffic(runs, chosen, colourOf)),
-    section("totals", "Kernels", runs.map((run) => [el("h3", {}, run.label), table(columns, sums(run.list.filter(isKernel)), {onrow: (row) => {
-      chosen.show(row, run);
-      chosen.scrollIntoView({block: "center"});
-    }})])),
+    section("totals", "Kernels", runs.map((run) => {
+      const list = table(columns, sums(run.list.filter(isKernel)), {onrow: (row) => {
+        chosen.show(row, run, list);
+        chosen.scrollIntoView({block: "center"});
+      }});
+      return [el("h3", {}, run.label), list];
+    })),
   ]);
 }
 

@@ -18,7 +18,9 @@ const place_text = (line) => `${line.file.split("/").pop()}:${line.line}${line.f
   // ---- Above
 
   function above() {
-    const saved = memory.naive_bytes ? 1 - memory.peak_bytes / memory.naive_bytes : 0;
+    const times = memory.peak_bytes ? memory.naive_bytes / memory.peak_bytes : 1;
+    const naive = `${format.bytes(memory.naive_bytes)} with a buffer for every operation`;
+    const planned = times >= 100 ? `${naive}: ${format.count(times)} times as much` : times > 1.001 ? `${format.percent(1 / times)} of the ${naive}` : naive;
     const copied = 2 * sum(e.layouts.filter((one) => one.kernel === null), (one) => one.bytes_copied);
     const moved = copied + sum(kernels, (one) => one.bytes_read + one.bytes_written);
     const compiled = sum(e.times, (one) => one.milliseconds) / 1e3;
@@ -27,7 +29,7 @@ const place_text = (line) => `${line.file.split("/").pop()}:${line.line}${line.f
       el("p", {class: "soft"}, `Tokamak ${e.version}, ${format.plural(e.threads, "thread")}`),
       el("div", {class: "tiles"},
          tile("kernels", String(kernels.length), `for ${format.plural(e.computed, "operation")}`),
-         tile("memory of a call", format.bytes(memory.peak_bytes), `${format.bytes(memory.naive_bytes)} with a buffer for every operation${saved >= 0.001 ? `, ${format.percent(saved)} less` : ""}`),
+         tile("memory of a call", format.bytes(memory.peak_bytes), planned),
          tile("traffic", format.bytes(moved), `${copied ? `${format.bytes(copied)} of it copies; ` : ""}${format.count(sum(kernels, (one) => one.flops))} operations on elements`),
          measured ? tile("a call takes", format.time(measured.seconds), `${format.time(measured.kernel_seconds)} in kernels; ${format.percent(measured.share)} of the roofline`) : tile("predicted", format.time(sum(kernels, (one) => one.predicted_seconds)), "roughly; not measured"),
          tile("compiled in", format.time(compiled), e.dead.length ? format.plural(e.dead.length, "dead operation") + " dropped" : null)),
@@ -102,27 +104,22 @@ const place_text = (line) => `${line.file.split("/").pop()}:${line.line}${line.f
     detail.replaceChildren(kernelCard(k));
     if (scroll) detail.scrollIntoView({block: "start"});
   }
-  function asmView(code) {
-    const hot = code.hot === null ? null : code.asm_loops[code.hot];
-    const inner = code.asm_loops.filter((loop) => loop.innermost);
-    const inside = (loop, i) => i >= loop.first && i <= loop.last;
-    const view = code_(code.asm, (i) => (hot && inside(hot, i) ? "hot" : inner.some((loop) => inside(loop, i)) ? "marked" : null));
-    const note = hot ? `The hot loop, marked: lines ${hot.first + 1} to ${hot.last + 1}, ${format.plural(hot.instructions, "instruction")}, ${hot.vector_instructions} of them on vectors.` +
-      (inner.length > 1 ? ` Other innermost loops are marked lightly.` : "") : "No loops: the matrix product or the sort is a routine of the library.";
-    const go = () => { view.scrollTop = view.children[hot.first].offsetTop - view.children[0].offsetTop - 60; };
-    const jump = hot && el("button", {type: "button", onclick: go}, "Go to the hot loop");
-    if (hot) requestAnimationFrame(go);
-    return el("div", {}, el("div", {class: "bar"}, el("span", {class: "soft small"}, note), jump), view);
+  const code_ = (text) => code(text || "(none)", {numbers: 1});
+  /** All operations of a kernel; of very many, how often each is there. */
+  function opsText(ops) {
+    if (ops.length <= 24) return ops.join(", ") || "copies";
+    const counts = new Map();
+    ops.forEach((op) => counts.set(op, (counts.get(op) ?? 0) + 1));
+    return `${format.plural(ops.length, "operation")}: ${[...counts].sort((a, b) => b[1] - a[1]).map(([op, count]) => `${count} × ${op}`).join(", ")}`;
   }
-  const code_ = (text, of) => code(text || "(none)", {of: (_, i) => of?.(i), numbers: 1});
   function kernelCard(k) {
     const kernel = kernels[k], text = e.codes[kernel.code], took = kernel.measured;
     const moved = kernel.bytes_read + kernel.bytes_written;
     const views = [{name: "Loops", of: () => code_(text.loops)}, {name: "Schedule", of: () => code_(text.schedule)}, {name: "LLVM IR", of: () => code_(text.llvm)},
-                   {name: "Assembly", of: () => asmView(text)}, {name: "Operations", of: () => el("div", {}, el("p", {class: "soft small"}, "A function of its own: its values have their own numbers."), code_(text.graph))},
+                   {name: "Assembly", of: () => assembly(text)}, {name: "Operations", of: () => el("div", {}, el("p", {class: "soft small"}, "A function of its own: its values have their own numbers."), code_(text.graph))},
                    {name: "Your lines", of: () => el("div", {}, kernel.lines.map((line) => el("div", {}, lineLink(line), el("pre", {class: "code"}, el("span", {}, sourceLine(line)?.trim() ?? "(cannot be read)")))))}];
     return el("div", {class: "card kernel-card", style: `--own: ${colour(k)}`, "data-kernel": k},
-              el("h3", {class: "mono"}, dot(k), kernel.name), el("p", {class: "soft small"}, kernel.ops.join(", ") || "copies"),
+              el("h3", {class: "mono"}, dot(k), kernel.name), el("p", {class: "soft small"}, opsText(kernel.ops)),
               el("div", {class: "tiles"},
                  tile("reads", format.bytes(kernel.bytes_read)), tile("writes", format.bytes(kernel.bytes_written)),
                  tile("arithmetic", format.count(kernel.flops), `${moved ? format.count(kernel.flops / moved) : "0"} a byte, ${kernel.dtype}`),
@@ -134,24 +131,31 @@ const place_text = (line) => `${line.file.split("/").pop()}:${line.line}${line.f
   function rooflineDrawing() {
     const roof = measured.roofline, points = kernels.map((kernel, k) => ({kernel, k})).filter(({kernel}) => kernel.measured && kernel.flops > 0 && kernel.measured.seconds > 0);
     if (!points.length) return null;
-    const width = 640, height = 300, left = 60, bottom = 40;
+    const width = 640, height = 304, left = 72, bottom = 44, right = 14, top = 14;
     const intensity = ({kernel}) => kernel.flops / Math.max(1, kernel.bytes_read + kernel.bytes_written), speed = ({kernel}) => kernel.flops / kernel.measured.seconds;
-    const peak = roof.f32_flops;
+    const isWide = ({kernel}) => ["f64", "i64", "u64"].includes(kernel.dtype);
+    // The roofs of arithmetic that these kernels are under.
+    const peaks = [["f32", roof.f32_flops, points.some((point) => !isWide(point))], ["f64", roof.f64_flops, points.some(isWide)]].filter(([, , wanted]) => wanted);
+    const peak = Math.max(...peaks.map(([, rate]) => rate));
     const bounds = (list) => [10 ** Math.floor(Math.log10(Math.min(...list))), 10 ** Math.ceil(Math.log10(Math.max(...list)))];
     const [x0, x1] = bounds([0.1, 100, ...points.map(intensity)]), [y0, y1] = bounds([peak / 1000, peak * 1.01, ...points.map(speed)]);
-    const x = (v) => left + ((width - left - 14) * Math.log(v / x0)) / Math.log(x1 / x0), y = (v) => height - bottom - ((height - bottom - 14) * Math.log(v / y0)) / Math.log(y1 / y0);
-    const roofOf = (rate) => {
-      const steps = Array.from({length: 61}, (_, i) => x0 * (x1 / x0) ** (i / 60));
-      return steps.map((v, i) => `${i ? "L" : "M"}${x(v).toFixed(1)} ${y(Math.max(y0, Math.min(peak, v * rate))).toFixed(1)}`).join("");
-    };
+    const x = (v) => left + ((width - left - right) * Math.log(v / x0)) / Math.log(x1 / x0), y = (v) => height - bottom - ((height - bottom - top) * Math.log(v / y0)) / Math.log(y1 / y0);
+    // From where it comes out of the ground to where arithmetic ends it.
+    const slope = (rate) => `M${x(Math.max(x0, y0 / rate)).toFixed(1)} ${y(Math.max(y0, x0 * rate)).toFixed(1)}L${x(Math.min(x1, peak / rate)).toFixed(1)} ${y(Math.min(peak, x1 * rate)).toFixed(1)}`;
     const decades = (a, b) => Array.from({length: Math.round(Math.log10(b / a)) + 1}, (_, i) => a * 10 ** i);
-    return el("div", {class: "scroll"}, svg("svg", {width, height, viewBox: `0 0 ${width} ${height}`, class: "roofline", role: "img", "aria-label": "Roofline"},
-      decades(x0, x1).map((v) => [svg("line", {class: "grid", x1: x(v), x2: x(v), y1: 14, y2: height - bottom}), svg("text", {class: "tick", x: x(v), y: height - bottom + 16, "text-anchor": "middle"}, format.count(v))]),
-      decades(y0, y1).map((v) => [svg("line", {class: "grid", x1: left, x2: width - 14, y1: y(v), y2: y(v)}), svg("text", {class: "tick", x: left - 6, y: y(v) + 4, "text-anchor": "end"}, format.count(v))]),
-      svg("text", {class: "tick", x: (width + left) / 2, y: height - 6, "text-anchor": "middle"}, "operations a byte of memory traffic"), svg("text", {class: "tick", x: 12, y: 10}, "a second"),
-      [...new Map(roof.levels.map((level) => [level.name, level])).values()].map((level) => tip(svg("path", {class: "roof", d: roofOf(level.bytes_per_second), "stroke-dasharray": level.name === "memory" ? null : "4 4"}),
-        () => `${level.name}: ${format.rate(level.bytes_per_second, "B")} from ${format.bytes(level.bytes)}`)),
-      points.map((point) => tip(svg("circle", {cx: x(intensity(point)), cy: y(Math.max(y0, speed(point))), r: 6, style: `fill: ${colour(point.k)}`, onclick: () => openKernel(point.k)}), () => `${point.kernel.name}\n${format.percent(point.kernel.measured.share)} of the roofline`))));
+    const levels = [...new Map(roof.levels.map((level) => [level.name, level])).values()];
+    const fastest = Math.max(...levels.map((level) => level.bytes_per_second));
+    const dashes = {memory: null, L3: "7 4", L2: "2 3"};
+    const key = (dash, text) => el("span", {}, svg("svg", {width: 26, height: 8, class: "key-line roofline"}, svg("path", {class: "roof", d: "M0 4H26", "stroke-dasharray": dash})), text);
+    return el("div", {}, el("div", {class: "scroll"}, svg("svg", {width, height, viewBox: `0 0 ${width} ${height}`, class: "roofline", role: "img", "aria-label": "Roofline"},
+      decades(x0, x1).map((v) => [svg("line", {class: "grid", x1: x(v), x2: x(v), y1: top, y2: height - bottom}), svg("text", {class: "tick", x: x(v), y: height - bottom + 19, "text-anchor": "middle"}, format.count(v))]),
+      decades(y0, y1).map((v) => [svg("line", {class: "grid", x1: left, x2: width - right, y1: y(v), y2: y(v)}), svg("text", {class: "tick", x: left - 6, y: y(v) + 4, "text-anchor": "end"}, format.count(v))]),
+      svg("text", {class: "tick", x: (width + left) / 2, y: height - 6, "text-anchor": "middle"}, "operations a byte of memory traffic"),
+      svg("text", {class: "tick", transform: `translate(14 ${(height - bottom + top) / 2}) rotate(-90)`, "text-anchor": "middle"}, "operations a second"),
+      levels.map((level) => tip(svg("path", {class: "roof", d: slope(level.bytes_per_second), "stroke-dasharray": dashes[level.name]}), () => `${level.name}: ${format.rate(level.bytes_per_second, "B")} from ${format.bytes(level.bytes)}`)),
+      peaks.map(([name, rate]) => [svg("path", {class: "roof", d: `M${x(Math.max(x0, rate / fastest)).toFixed(1)} ${y(rate).toFixed(1)}H${width - right}`}), svg("text", {class: "tick", x: width - right - 4, y: y(rate) - 5, "text-anchor": "end"}, `${format.rate(rate, "FLOP")} in ${name}`)]),
+      points.map((point) => tip(svg("circle", {cx: x(intensity(point)), cy: y(Math.max(y0, speed(point))), r: 6, style: `fill: ${colour(point.k)}`, onclick: () => openKernel(point.k)}), () => `${point.kernel.name}\n${format.percent(point.kernel.measured.share)} of the roofline`)))),
+      el("div", {class: "legend"}, levels.map((level) => key(dashes[level.name], `${level.name} ${format.rate(level.bytes_per_second, "B")}`)).reverse()));
   }
   function kernelsSection() {
     const columns = [{name: "kernel", of: (kernel, k) => [dot(k), el("span", {class: "mono"}, kernel.name)]}, {name: "reads", number: true, of: (kernel) => format.bytes(kernel.bytes_read)},

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .. import _native
-from .._assembly import hot_loop, loops_of
-from .._explanation_text import line_text, memory_text, shown_file
-from .._format import bytes_text, count_text, percent_text, plural, time_text
+from .._explanation_text import kernel_table, notes_of, shown_file
+from .._format import plural
 from .._pictures import graph
 from .._progress import Progress
 from .._source import lines_of
 from . import escape, page
+from .code import Codes
 
 if TYPE_CHECKING:
     from .._explanation import Explanation
@@ -20,6 +20,7 @@ __all__ = ["contents", "notebook_html", "page_of"]
 
 _AROUND = 3  # lines of the user's that are shown above and below those that count
 _APART = 12  # lines that may be left out between those that are shown
+_MOST_LINES = 500  # of a text in a notebook, which keeps it
 
 
 def page_of(e: Explanation) -> str:
@@ -129,23 +130,17 @@ def _operation(one: _native.OperationReport) -> dict[str, Any]:
 
 
 def _kernels(e: Explanation, progress: Progress) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Kernels, and their code: kernels that are equal, as those of an unrolled loop, share one."""
+    """Kernels, and their code."""
     kernels = []
-    codes: list[dict[str, Any]] = []
-    known: dict[tuple[str, str], int] = {}
+    codes = Codes(progress)
     threads = _native.num_threads()
     for i, kernel in enumerate(e.kernels):
-        key = (kernel.graph, kernel.loops)
-        if key not in known:
-            known[key] = len(codes)
-            progress.say(f"making the code of kernel {i + 1} of {len(e.kernels)}")
-            codes.append(_code(kernel))
         took = e.measured.kernels[i] if e.measured else None
         kernels.append(
             {
                 **_fields(kernel, _KERNEL),
                 "lines": [_line(line) for line in kernel.lines],
-                "code": known[key],
+                "code": codes.of(kernel),
                 "predicted_seconds": kernel.predicted_ns / 1e9 / max(1, min(threads, kernel.tasks)),
                 "measured": took
                 and {
@@ -156,21 +151,7 @@ def _kernels(e: Explanation, progress: Progress) -> tuple[list[dict[str, Any]], 
                 },
             }
         )
-    return kernels, codes
-
-
-def _code(kernel: _native.KernelReport) -> dict[str, Any]:
-    asm = kernel.asm
-    loops = loops_of(asm)
-    return {
-        "graph": kernel.graph,
-        "schedule": kernel.schedule,
-        "loops": kernel.loops,
-        "llvm": kernel.llvm,
-        "asm": asm,
-        "asm_loops": [loop._asdict() for loop in loops],
-        "hot": hot_loop(loops),
-    }
+    return kernels, codes.all
 
 
 def _roofline(roof: _native.Roofline) -> dict[str, Any]:
@@ -213,37 +194,27 @@ _STYLE = (
 
 def notebook_html(e: Explanation) -> str:
     head = f"<b>{escape(e.name)}</b>: {plural(len(e.kernels), 'kernel')} for {plural(len(e.computed), 'operation')}"
-    notes = [f"memory: {memory_text(e)}"]
-    notes += [
-        f"not fused: {one.consumer} with {one.producer}: {one.reason} {line_text(one.line)}"
-        for one in e.refused
-    ]
-    notes += [f"dead: {one.name} = {one.text} {line_text(one.line)}" for one in e.dead]
-    notes.append(f"compiled in {sum(one.milliseconds for one in e.times):.3g} ms")
-    listed = "".join(f"<div class='soft'>{escape(note)}</div>" for note in notes)
+    listed = "".join(f"<div class='soft'>{escape(f'{name}: {text}')}</div>" for name, text in notes_of(e))
     details = [_details("graph, as traced", e.graph), _details("graph, after the passes", e.optimized)]
-    details += [_details(f"loops of {kernel.name}", kernel.loops) for kernel in e.kernels[:20]]
+    details += [_details(f"loops of {kernel.name}", kernel.loops) for kernel in kernel_table(e)[0]]
     details.append(_details("memory plan", e.memory.plan))
     drawn = graph.graph_picture(e).as_image() if len(e.traced) <= graph.MOST_OPERATIONS else ""
     return f"<div class='tokamak'>{_STYLE}<div>{head}</div>{_table(e)}{drawn}{listed}{''.join(details)}</div>"
 
 
 def _details(name: str, text: str) -> str:
+    lines = text.splitlines()
+    if len(lines) > _MOST_LINES:
+        text = "\n".join([*lines[:_MOST_LINES], f"... and {len(lines) - _MOST_LINES} more lines"])
     return f"<details><summary>{escape(name)}</summary><pre>{escape(text)}</pre></details>"
 
 
 def _table(e: Explanation) -> str:
-    heads = ["kernel", "reads", "writes", "flops"] + (["time", "roofline"] if e.measured else [])
-    rows = []
-    for i, kernel in enumerate(e.kernels):
-        row = [
-            kernel.name,
-            bytes_text(kernel.bytes_read),
-            bytes_text(kernel.bytes_written),
-            count_text(kernel.flops),
-        ]
-        if e.measured:
-            took = e.measured.kernels[i]
-            row += [time_text(took.seconds), percent_text(took.share)] if took else ["", ""]
-        rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>")
-    return f"<table><tr>{''.join(f'<th>{head}</th>' for head in heads)}</tr>{''.join(rows)}</table>"
+    kernels, columns, left = kernel_table(e)
+    heads = "".join(f"<th>{head}</th>" for head in ("kernel", *columns))
+    rows = [
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in (kernel.name, *cells)) + "</tr>"
+        for kernel, *cells in zip(kernels, *columns.values(), strict=True)
+    ]
+    more = f"<div class='soft'>and {left} more</div>" if left else ""
+    return f"<table><tr>{heads}</tr>{''.join(rows)}</table>{more}"

@@ -46,7 +46,7 @@ def comparison_picture(comparison: Comparison) -> Picture:
             at += share
         parts += _lane(run, spans, y + 16)
         y += _ROW
-    parts += _axis(y, largest, bytes_text, 1024)
+    parts += _axis(y, largest, bytes_text)
     return Picture(parts, _WIDTH, y + 18, f"{comparison.name}: {verdict}")
 
 
@@ -66,9 +66,9 @@ def _tip(one: _native.ProfileEvent) -> str:
     return f"<title>{one.name}: {time_text((one.end_ns - one.start_ns) / 1e9)}, {moved}</title>"
 
 
-def _axis(y: float, most: float, text: Callable[[float], str], base: float = 1000) -> list[str]:
+def _axis(y: float, most: float, text: Callable[[float], str]) -> list[str]:
     """With marks at round numbers, some six of them."""
-    unit = base ** math.floor(math.log(most, base)) if most > 0 else 1
+    unit = 1000.0 ** math.floor(math.log(most, 1000)) if most > 0 else 1
     step = min(
         (unit * digit * 10.0**power for digit in _STEPS for power in range(-3, 4)),
         key=lambda one: abs(most / one - 6),

@@ -62,24 +62,25 @@ def layered(
 
 
 def _layers(count: int, edges: Sequence[tuple[int, int]], entries_from: int) -> list[int]:
-    """Below all that a node comes from; what comes from nowhere stands right above its first reader, but for entries."""
+    """Below all that a node comes from, and right above its first reader where that makes no more lines longer than it makes shorter,
+    so that parts of one array that are read here and there do not all stand side by side. Entries stay at the top."""
     readers: list[list[int]] = [[] for _ in range(count)]
-    waiting = [0] * count
+    sources = [0] * count
     for source, reader in edges:
         readers[source].append(reader)
-        waiting[reader] += 1
-    sources = [i for i in range(count) if waiting[i] == 0]
+        sources[reader] += 1
+    waiting = list(sources)
     layer = [0] * count
-    ready = list(sources)
+    ready = [i for i in range(count) if waiting[i] == 0]
     for i in ready:
         for reader in readers[i]:
             layer[reader] = max(layer[reader], layer[i] + 1)
             waiting[reader] -= 1
             if waiting[reader] == 0:
                 ready.append(reader)
-    for i in sources:
-        if readers[i] and i < entries_from:
-            layer[i] = max(0, min(layer[reader] for reader in readers[i]) - 1)
+    for i in reversed(ready):  # readers first
+        if readers[i] and sources[i] <= len(readers[i]) and i < entries_from:
+            layer[i] = max(layer[i], min(layer[reader] for reader in readers[i]) - 1)
     return layer
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from .. import _native
@@ -43,12 +44,18 @@ def memory_picture(e: Explanation) -> Picture:
     arena = [i for i, one in enumerate(buffers) if one.place == "arena"]
     tall = max(90.0, min(360.0, 44.0 * len(arena))) if arena else 0.0
     scale = tall / memory.arena_bytes if memory.arena_bytes else 0.0
-    others = [i for i, one in enumerate(buffers) if one.place != "arena"]
-    height = top + tall + (22 + _ROW * len(others) if others else 0)
+    rows: dict[tuple[str, int], list[int]] = {}  # outside the arena: what lies in one place, one after the other
+    for i, one in enumerate(buffers):
+        if one.place != "arena":
+            rows.setdefault((one.place, one.at), []).append(i)
+    height = top + tall + (22 + _ROW * len(rows) if rows else 0)
+    every = math.ceil(7.0 * len(str(len(kernels))) / column)  # so that numbers stand apart
     for number, kernel in enumerate(kernels):
         x = _LEFT + number * column
         parts.append(element("line", x1=x, x2=x, y1=top - 6, y2=height, stroke=LINE))
-        text = clipped(kernel.name, column / 6.6) if column > 60 else str(number)
+        if number % every:
+            continue
+        text = clipped(kernel.name, (column - 8) / 6.7) if column > 60 else str(number)
         parts.append(
             label(text, x + column / 2, top - 10, mono=True, text_anchor="middle", fill=SOFT, font_size=11)
         )
@@ -61,10 +68,10 @@ def memory_picture(e: Explanation) -> Picture:
     for i in arena:
         one = buffers[i]
         parts.append(_buffer(buffers, i, column, top + one.at * scale, one.bytes * scale))
-    if others:
+    if rows:
         parts.append(label("outside the arena", _LEFT, top + tall + 16, fill=SOFT, font_size=11))
-    for row, i in enumerate(others):
-        parts.append(_buffer(buffers, i, column, top + tall + 22 + row * _ROW, _ROW - 4))
+    for row, some in enumerate(rows.values()):
+        parts += [_buffer(buffers, i, column, top + tall + 22 + row * _ROW, _ROW - 4) for i in some]
     parts += _legend(height + 20, sorted({_kind(buffers, i) for i in range(len(buffers))}))
     return Picture(parts, width, height + 24, f"The memory of {e.name} over time")
 
@@ -80,7 +87,10 @@ def _buffer(buffers: list[_native.BufferReport], number: int, column: float, y: 
     one, own = buffers[number], colour((0, 2, 1, 3)[_kind(buffers, number)])
     x, wide = _LEFT + one.first_kernel * column + 2, (one.last_kernel - one.first_kernel + 1) * column - 4
     taken = f" in place of {buffers[one.in_place_of].name}" if one.in_place_of is not None else ""
-    text = clipped(f"{one.name} {bytes_text(one.bytes)}{taken}", (wide - 8) / 6.6)
+    is_covered = any(other.in_place_of == number for other in buffers)  # its end, by the bar of another
+    room = int((wide - 8 - (column if is_covered else 0)) / 6.7)
+    texts = (f"{one.name} {bytes_text(one.bytes)}{taken}", f"{one.name} {bytes_text(one.bytes)}", one.name)
+    text = next((text for text in texts if len(text) <= room), clipped(one.name, room) if room > 3 else "")
     return element(
         "rect",
         x=x,
@@ -93,7 +103,7 @@ def _buffer(buffers: list[_native.BufferReport], number: int, column: float, y: 
         stroke=own,
     ) + (
         label(text, x + 6, y + min(tall / 2 + 4, 16), mono=True, font_size=11)
-        if tall >= 14 and wide > 24
+        if tall >= 14 and text
         else ""
     )
 
