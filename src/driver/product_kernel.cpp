@@ -70,9 +70,9 @@ class Compilation {
     CompiledStage stage = product_stage(kernel_);
     for (size_t i = 0; i + 1 < stages.size(); ++i)
       add_feeder(*stages[i], *stages[i + 1], i + 2 == stages.size() ? &stage : nullptr);
-    choose_blocks(stage);
     const Epilogue epilogue = epilogue_of(kernel_);
     stage.only_stores = epilogue.only_stores;
+    choose_blocks(stage);
     if (!stage.only_stores) add_code(stage, epilogue, layouts_of(kernel_), true);
     align_columns(stage);
     result_.stages.push_back(std::move(stage));
@@ -368,9 +368,12 @@ class Compilation {
     const int64_t column_elements =
         windows ? std::min(shape_.rows, stage.method->rows_at_once()) : shape_.depth;
     const int64_t column_bytes = windows ? cpu_.l2_bytes / 4 : brief ? cpu_.l2_bytes / 2 : int64_t{2} << 20;
-    const int64_t most_columns =
-        std::clamp<int64_t>(column_bytes / std::max<int64_t>(column_elements * element, 1),
-                            windows || brief ? kFewColumns : 192, 1024);
+    int64_t most_columns = std::clamp<int64_t>(column_bytes / std::max<int64_t>(column_elements * element, 1),
+                                               windows || brief ? kFewColumns : 192, 1024);
+    if (!stage.only_stores) {  // what is done to the sums is to find them in the second cache
+      const int64_t rows = std::clamp<int64_t>(shape_.rows, 1, stage.method->rows_at_once());
+      most_columns = std::min(most_columns, std::max(cpu_.l2_bytes / 2 / (rows * element), kFewColumns));
+    }
     const int64_t row_blocks = std::max<int64_t>(1, parts_of(shape_.rows, round_down(kMostRows, panel)));
     const int64_t most_row_blocks = std::max(row_blocks, parts_of(shape_.rows, kFewRows));
     double least = std::numeric_limits<double>::infinity();
@@ -406,16 +409,18 @@ class Compilation {
 
   /// What blocks of this size cost, as a share of what the result does at least: the time until the last
   /// thread is done, when each takes the next block as soon as it has finished one, and a little for every
-  /// block. Columns that several blocks share are packed ahead: what is written and read again for it is as
-  /// much as so many rows.
+  /// block; more for blocks so few that a thread which begins late holds up the others. Columns that several
+  /// blocks share are packed ahead: what is written and read again for it is as much as so many rows.
   double cost_of_blocks(int64_t block_rows, int64_t block_columns) const {
     constexpr double kOfBlock = 0.002;
+    constexpr double kOfTooFew = 0.02;
     constexpr double kRowsOfPacking = 20;
     const int64_t rows = parts_of(shape_.rows, block_rows);
     const int64_t columns = parts_of(shape_.columns, block_columns);
     const int64_t blocks = shape_.batch * rows * columns;
     const double packing = rows > 1 ? kRowsOfPacking / static_cast<double>(shape_.rows) : 0;
-    const double all = kOfBlock * static_cast<double>(blocks) + packing;
+    const double few = blocks < 2 * threads() ? kOfTooFew : 0;
+    const double all = kOfBlock * static_cast<double>(blocks) + packing + few;
     if (blocks > many_blocks()) return 1 + all;
     std::vector<int64_t> busy(static_cast<size_t>(threads()), 0);
     for (int64_t block = 0; block < blocks; ++block) {
