@@ -112,8 +112,25 @@ llvm::SmallVector<Value*, 64> lane_pointers(FunctionState& f, const Address& add
   return pointers;
 }
 
+/// How many lanes are on, where that is known and nothing else says which: those are then all there is.
+std::optional<unsigned> known_lanes(const FunctionState& f, const Address& address) {
+  if (address.pattern == Pattern::irregular || f.lanes.active_count == nullptr) return std::nullopt;
+  const auto* count = llvm::dyn_cast<llvm::ConstantInt>(f.lanes.active_count);
+  if (count == nullptr || count->getSExtValue() < 0) return std::nullopt;
+  return static_cast<unsigned>(std::min<int64_t>(count->getSExtValue(), f.width));
+}
+
 Value* load_lane_by_lane(FunctionState& f, const Address& address, llvm::FixedVectorType* type,
                          Value* condition) {
+  if (const auto known = known_lanes(f, address); known && condition == nullptr) {
+    Value* result = f.lanes.zero(type);
+    const auto pointers = lane_pointers(f, address, nullptr, nullptr);
+    for (unsigned lane = 0; lane < *known; ++lane) {
+      Value* element = f.b.CreateAlignedLoad(type->getElementType(), pointers[lane], kAnyAlign);
+      result = f.b.CreateInsertElement(result, element, lane);
+    }
+    return result;
+  }
   Value* mask = f.lanes.both(f.lanes.active_mask(f.width, 64), condition);
   if (mask != nullptr) mask = f.lanes.spread(mask, f.width);
   Value* result = llvm::PoisonValue::get(type);
@@ -263,6 +280,12 @@ void store_uniform(FunctionState& f, Value* pointer, Value* value, Value* mask) 
 }
 
 void store_lane_by_lane(FunctionState& f, const Address& address, Value* value, Value* where) {
+  if (const auto known = known_lanes(f, address); known && where == nullptr) {
+    const auto pointers = lane_pointers(f, address, nullptr, nullptr);
+    for (unsigned lane = 0; lane < *known; ++lane)
+      f.b.CreateAlignedStore(f.b.CreateExtractElement(value, lane), pointers[lane], kAnyAlign);
+    return;
+  }
   Value* mask = f.lanes.both(f.lanes.active_mask(f.width, 64), where);
   if (mask != nullptr) mask = f.lanes.spread(mask, f.width);
   auto pointers = lane_pointers(f, address, mask, mask == nullptr ? nullptr : f.sink());

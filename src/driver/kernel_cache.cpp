@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <exception>
+#include <functional>
 #include <map>
 #include <mutex>
+#include <numeric>
 #include <unordered_map>
 
 #include "cache/disk_cache.h"
 #include "codegen/object_key.h"
 #include "ir/text.h"
+#include "loops/walk.h"
 #include "runtime/profiler.h"
 #include "runtime/thread_pool.h"
 #include "schedule/generalise.h"
@@ -149,11 +152,39 @@ class CodeMaking {
 
   void run() {
     share_code();
-    for_each_at_once(made_.size(), [&](size_t i) { add_code(*made_[i]); });
+    // The longest first: it would keep one thread when the others have nothing left to do.
+    std::vector<size_t> lengths(made_.size());
+    for (size_t i = 0; i < made_.size(); ++i) {
+      for (const Nest& nest : made_[i]->loops->nests) lengths[i] += length_of(nest.root);
+    }
+    std::vector<size_t> order(made_.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::ranges::stable_sort(order, std::greater<>(), [&](size_t i) { return lengths[i]; });
+    for_each_at_once(order.size(), [&](size_t i) { add_code(*made_[order[i]]); });
   }
 
  private:
   using Group = std::vector<size_t>;
+
+  /// About how much code a loop becomes: its statements, each once for every register of its lanes.
+  static size_t length_of(const Loop& loop) {
+    size_t length = 0;
+    const std::function<void(const std::vector<Stmt>&, size_t)> add = [&](const std::vector<Stmt>& body,
+                                                                          size_t lanes) {
+      for (const Stmt& stmt : body) {
+        if (const Loop* inner = as_loop(stmt)) {
+          add(inner->body, std::max(lanes, static_cast<size_t>(inner->lanes)));
+        } else if (const Branch* branch = as_branch(stmt)) {
+          add(branch->body, lanes);
+          add(branch->otherwise, lanes);
+        } else {
+          length += 8 + lanes;
+        }
+      }
+    };
+    add(loop.body, 1);
+    return length;
+  }
 
   void add_code(CompiledKernel& kernel) const {
     if (kernel.product != nullptr || kernel.sort != nullptr || kernel.code != nullptr) return;
