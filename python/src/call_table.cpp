@@ -110,31 +110,46 @@ bool writes_to_one_of_two(const Entry& entry, const Leaf* leaves, size_t count) 
 
 /// The part as an ndarray over the memory of the argument, with the shape of `made`. Null with the Python
 /// error set.
-PyObject* view_of_part(const Leaf& leaf, const WrittenPart& part, PyArrayObject* made) {
-  auto* data = static_cast<char*>(const_cast<void*>(leaf.data));
-  for (size_t axis = 0; axis < part.starts.size(); ++axis) data += part.starts[axis] * leaf.strides[axis];
+PyObject* view_of_part(PyArrayObject* whole, const ArgumentPart& part, const npy_intp* shape) {
+  auto* data = static_cast<char*>(PyArray_DATA(whole));
+  const npy_intp* steps = PyArray_STRIDES(whole);
+  for (size_t axis = 0; axis < part.starts.size(); ++axis) data += part.starts[axis] * steps[axis];
   npy_intp strides[NPY_MAXDIMS] = {};
   for (size_t axis = 0; axis < part.axes.size(); ++axis) {
     const auto [along, step] = part.axes[axis];
-    strides[axis] = along < 0 ? 0 : step * leaf.strides[along];
+    strides[axis] = along < 0 ? 0 : step * steps[along];
   }
-  PyArray_Descr* descr = PyArray_DESCR(reinterpret_cast<PyArrayObject*>(leaf.object));
+  PyArray_Descr* descr = PyArray_DESCR(whole);
   Py_INCREF(descr);
-  return PyArray_NewFromDescr(&PyArray_Type, descr, PyArray_NDIM(made), PyArray_DIMS(made), strides, data,
+  return PyArray_NewFromDescr(&PyArray_Type, descr, static_cast<int>(part.axes.size()), shape, strides, data,
                               NPY_ARRAY_WRITEABLE, nullptr);
 }
 
+/// Copies to a part of an array, and frees what is copied. False with the Python error set.
+bool copy_to_part(PyArrayObject* whole, const ArgumentPart& part, const npy_intp* shape, PyObject* elements) {
+  PyObject* view = elements == nullptr ? nullptr : view_of_part(whole, part, shape);
+  const bool done = view != nullptr && PyArray_CopyInto(reinterpret_cast<PyArrayObject*>(view),
+                                                        reinterpret_cast<PyArrayObject*>(elements)) == 0;
+  Py_XDECREF(view);
+  Py_XDECREF(elements);
+  return done;
+}
+
 /// Gives a part of an argument its new elements. False with the Python error set.
-bool write_back(const Leaf& leaf, const WrittenPart& part, PyObject* made) {
+bool write_back(const Leaf& leaf, const WrittenPart& written, PyObject* made) {
   auto* elements = reinterpret_cast<PyArrayObject*>(made);
+  const ArgumentPart& part = written.part;
   if (PyArray_Check(leaf.object)) {
-    if (part.starts.empty())
-      return PyArray_CopyInto(reinterpret_cast<PyArrayObject*>(leaf.object), elements) == 0;
-    PyObject* view = view_of_part(leaf, part, elements);
-    if (view == nullptr) return false;
-    const bool done = PyArray_CopyInto(reinterpret_cast<PyArrayObject*>(view), elements) == 0;
-    Py_DECREF(view);
-    return done;
+    auto* target = reinterpret_cast<PyArrayObject*>(leaf.object);
+    if (!part.starts.empty()) {
+      Py_INCREF(made);
+      return copy_to_part(target, part, PyArray_DIMS(elements), made);
+    }
+    if (written.places.empty()) return PyArray_CopyInto(target, elements) == 0;
+    return std::ranges::all_of(written.places, [&](const auto& place) {
+      const auto* shape = reinterpret_cast<const npy_intp*>(place.second.data());
+      return copy_to_part(target, place.first, shape, view_of_part(elements, place.first, shape));
+    });
   }
   if (part.starts.empty()) {
     nb::module_::import_("tokamak._sharing").attr("write")(nb::handle(leaf.object), nb::handle(made), "jit");
@@ -268,6 +283,11 @@ PyObject* run(Entry& entry, const Leaf* leaves, size_t count, bool as_arrays) {
     } else {
       outputs[i].block = BufferPool::instance().allocate(program.outputs[i].bytes());
       data[i] = outputs[i].block.data();
+      if (program.output_keeps[i]) {
+        const WrittenPart& part = entry.written[i - computed];
+        std::memcpy(data[i], static_cast<const char*>(leaves[part.argument].data) + part.offset,
+                    static_cast<size_t>(program.outputs[i].bytes()));
+      }
     }
   }
   run_program(entry, inputs.data(), strides.data(), data.data());

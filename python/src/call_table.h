@@ -18,13 +18,21 @@ namespace tokamak::python {
 /// How results are put together. `other` follows a recipe, or calls Python.
 enum class OutputForm : uint8_t { one, tuple, list, other };
 
-/// A part of an argument that a function writes to: where its first element is, and for every axis of it the
+/// A part of an argument: where its first element is, and for every axis of it the
 /// axis of the argument that it goes along, with its step; -1 for an axis of one element. Without starts it
 /// is all of the argument.
-struct WrittenPart {
-  int argument;
+struct ArgumentPart {
   std::vector<int64_t> starts;
   std::vector<std::pair<int, int64_t>> axes;
+};
+
+/// What a function writes to an argument.
+struct WrittenPart {
+  int argument;
+  ArgumentPart part;
+  /// All of the argument was computed, but only these parts of it, with their shapes, were written to; none:
+  /// all of it.
+  std::vector<std::pair<ArgumentPart, std::vector<int64_t>>> places;
   int64_t offset = 0;     ///< in bytes: of its first element in the memory of the argument
   bool in_place = false;  ///< the program may write it there, when that is an ndarray
 };

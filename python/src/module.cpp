@@ -42,4 +42,6 @@ NB_MODULE(_native, module) {
   nb::set_leak_warnings(false);  // arrays may live in modules until the process ends
   module.attr("__version__") = TOKAMAK_VERSION;
   tokamak::warm_up_in_background();
+  nb::module_::import_("atexit").attr("register")(
+      nb::cpp_function(tokamak::finish_warm_up, nb::call_guard<nb::gil_scoped_release>()));
 }

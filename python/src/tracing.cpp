@@ -3,6 +3,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -77,13 +78,21 @@ OutputForm form_named(const std::string& name) {
   return OutputForm::other;
 }
 
-/// An argument, and the part of it that is written to: see WrittenPart.
-using Written = std::pair<int, std::pair<std::vector<int64_t>, std::vector<std::pair<int, int64_t>>>>;
+/// An argument, the part of it that is computed, and the places that are written to: see WrittenPart.
+using Part = std::pair<std::vector<int64_t>, std::vector<std::pair<int, int64_t>>>;
+using Written = std::tuple<int, Part, std::vector<std::pair<Part, std::vector<int64_t>>>>;
+
+WrittenPart written_part(const Written& from) {
+  const auto& [argument, part, places] = from;
+  WrittenPart to{argument, {part.first, part.second}, {}};
+  for (const auto& [place, shape] : places) to.places.push_back({{place.first, place.second}, shape});
+  return to;
+}
 
 /// Where a part of an argument begins, in elements, if the argument has no gaps and a result of that type and
 /// order lies as the part does.
-std::optional<int64_t> offset_of_part(const LeafSpec& spec, const WrittenPart& part, const ResultType& result,
-                                      const AxisOrder& order) {
+std::optional<int64_t> offset_of_part(const LeafSpec& spec, const ArgumentPart& part,
+                                      const ResultType& result, const AxisOrder& order) {
   if ((!spec.dense && !spec.gapless) || result.type.dtype != spec.dtype) return std::nullopt;
   const std::vector<int64_t> whole = strides_in_order(spec.shape, spec.order);
   const std::vector<int64_t> made = strides_in_order(result.type.shape, order);
@@ -121,7 +130,7 @@ void compile_into(CallTable& table, CallTable* hot, const nb::list& objects, con
     layouts.push_back(entry->specs.back().layout_in_memory(leaves.items[i]));
   }
   for (const size_t i : known) entry->specs[i].know(leaves.items[i]);
-  for (const auto& [argument, part] : written) entry->written.push_back({argument, part.first, part.second});
+  for (const Written& one : written) entry->written.push_back(written_part(one));
   std::erase_if(options.donated, [&](int argument) {  // it is to have its own new elements
     return std::ranges::find(entry->written, argument, &WrittenPart::argument) != entry->written.end();
   });
@@ -133,9 +142,10 @@ void compile_into(CallTable& table, CallTable* hot, const nb::list& objects, con
     const bool is_only = std::ranges::count(entry->written, part.argument, &WrittenPart::argument) == 1;
     const size_t output = computed + i;
     const LeafSpec& spec = entry->specs[static_cast<size_t>(part.argument)];
-    const std::optional<int64_t> offset = offset_of_part(spec, part, entry->results[output], orders[output]);
+    const std::optional<int64_t> offset =
+        offset_of_part(spec, part.part, entry->results[output], orders[output]);
     if (!is_only || !offset) continue;  // of several parts that overlap the last one counts
-    options.written.push_back({static_cast<int>(output), part.argument, *offset});
+    options.written.push_back({static_cast<int>(output), part.argument, *offset, !part.places.empty()});
     part.offset = *offset * static_cast<int64_t>(size_of(spec.dtype));
   }
   Compiled compiled = [&] {
@@ -143,8 +153,8 @@ void compile_into(CallTable& table, CallTable* hot, const nb::list& objects, con
     return compile(graph, layouts, options);
   }();
   compiled.explanation->add_tracing(tracing);
-  for (const auto& [argument, part] : written)
-    compiled.explanation->note_written(static_cast<size_t>(argument));
+  for (const Written& one : written)
+    compiled.explanation->note_written(static_cast<size_t>(std::get<0>(one)));
   entry->program = std::move(compiled.program);
   entry->explanation = std::move(compiled.explanation);
   for (const std::optional<int>& donor : entry->program->output_donor) {

@@ -9,6 +9,8 @@ from ._array import Array
 
 __version__: str
 
+Part = tuple[Sequence[int], Sequence[tuple[int, int]]]
+
 class ArrayBase:
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -112,7 +114,7 @@ class CallTable:
         optimize: bool,
         fast_math: bool,
         donated: list[int],
-        written: Sequence[tuple[int, tuple[Sequence[int], Sequence[tuple[int, int]]]]],
+        written: Sequence[tuple[int, Part, Sequence[tuple[Part, Sequence[int]]]]],
         taken: list[int],
         form: str,
         build: Callable[[list[Any]], Any] | None,

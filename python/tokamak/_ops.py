@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _dtypes, _native, _sharing
-from ._errors import UserMemoryError, UserTypeError, UserValueError, fail
+from ._errors import UserMemoryError, UserOverflowError, UserTypeError, UserValueError, fail
 
 if TYPE_CHECKING:
     from ._array import Array
@@ -94,6 +94,22 @@ def _holds_array(value: Any) -> bool:
 
 def convert(x: Array, dtype: np.dtype[Any]) -> Array:
     return x if x.dtype == dtype and x._weak is None else strong(x, dtype)
+
+
+def stored(value: Any, dtype: np.dtype[Any]) -> Array:
+    """What is written of a value to an array of that dtype. Of Python's numbers, alone or in lists, what the dtype cannot hold is an
+    error, as in NumPy."""
+    if not is_number(value) and not (isinstance(value, (list, tuple)) and not _holds_array(value)):
+        return convert(as_array(value), dtype)
+    given = as_array(value)  # it may be no number at all
+    if dtype.kind not in "iu" or given.dtype == dtype:
+        return convert(given, dtype)
+    try:
+        return constant(value, dtype)
+    except OverflowError as error:
+        fail(UserOverflowError, str(error))
+    except ValueError as error:
+        fail(UserValueError, str(error))
 
 
 def strong(x: Array, dtype: np.dtype[Any]) -> Array:

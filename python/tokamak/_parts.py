@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ._array import Array
 
 _MOST_PARTS = 8
+_MOST_PLACES = 256  # of more than that all of the argument is given back
 _LARGE = (
     1 << 14
 )  # elements: writing all of a smaller array is faster than several parts of it, each in a kernel of its own
@@ -40,15 +41,35 @@ class Parts:
         self.values: (
             dict[tuple[Part, tuple[int, ...]], Array] | None
         ) = {}  # by part and shape; None: all of it
+        self.places: set[tuple[Part, tuple[int, ...]]] | None = set()  # None: anywhere
+
+    def known_places(self) -> list[tuple[Part, tuple[int, ...]]]:
+        """What was written to; nothing where that may be all of the argument."""
+        if not self.places:
+            return []
+        total = int(np.prod(self.shape))
+        if sum(int(np.prod(shape)) for _, shape in self.places) >= total:
+            is_written = np.zeros(self.shape, np.bool_)
+            for part, shape in self.places:
+                _view(is_written, part, shape)[...] = True
+            if is_written.all():
+                return []
+        return list(self.places)
 
     def note(self, steps: list[_sharing.Change] | None, value: Array) -> None:
-        if self.values is None or value.size == 0:
+        if (self.values is None and self.places is None) or value.size == 0:
             return
         part = None if steps is None else _part_after(steps, self.shape)
         if part is None:
-            self.values = None
+            self.values = self.places = None
             return
         key = (part, value.shape)
+        if self.places is not None:
+            self.places.add(key)
+            if len(self.places) > _MOST_PLACES:
+                self.places = None
+        if self.values is None:
+            return
         self.values.pop(key, None)  # nobody sees what it was before
         self.values[key] = value
         written = sum(one.size for one in self.values.values())
@@ -127,6 +148,12 @@ def _axis_along(
     return None
 
 
+def _view(whole: np.ndarray[Any, Any], part: Part, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    strides = [0 if axis < 0 else whole.strides[axis] * step for axis, step in part.axes]
+    first = whole[tuple(slice(start, None) for start in part.starts)]
+    return np.lib.stride_tricks.as_strided(first, shape, strides)
+
+
 def strides_of(argument: Array, part: Part) -> tuple[int, ...]:
     """How a part of an argument lies in the caller's memory."""
     whole = _sharing.strides_of(argument)
@@ -135,9 +162,13 @@ def strides_of(argument: Array, part: Part) -> tuple[int, ...]:
     return tuple(1 if axis < 0 else whole[axis] * step for axis, step in part.axes)
 
 
-def written(arguments: list[Array], trace: _native.Trace) -> tuple[list[tuple[int, Part]], list[Array]]:
-    """The parts of arguments that were written to, and the elements they have now."""
-    parts: list[tuple[int, Part]] = []
+Written = tuple[int, Part, list[tuple[Part, tuple[int, ...]]]]
+
+
+def written(arguments: list[Array], trace: _native.Trace) -> tuple[list[Written], list[Array]]:
+    """The parts of arguments that were written to, and the elements they have now. Of an argument that is computed as a whole also
+    the places that were written to, as far as they are known and not all."""
+    parts: list[Written] = []
     elements: list[Array] = []
     for i, argument in enumerate(arguments):
         if not _sharing.was_written(argument):
@@ -147,7 +178,8 @@ def written(arguments: list[Array], trace: _native.Trace) -> tuple[list[tuple[in
         if values is None or (len(values) > 1 and is_small) or _better_all_in_place(i, argument, trace):
             values = {(Part(), argument.shape): argument}
         for (part, _), value in values.items():
-            parts.append((i, part))
+            places = [] if part.starts else _sharing.parts_of(argument).known_places()
+            parts.append((i, part, places))
             elements.append(value)
     return parts, elements
 

@@ -37,7 +37,7 @@ _MOST_ATTEMPTS = 8
 class Traced(NamedTuple):
     graph: _native.Graph
     orders: list[list[int]]  # of the axes of its outputs in memory
-    written: list[tuple[int, _parts.Part]]
+    written: list[_parts.Written]
     plan: _results.Plan
     captured: _captured.Captured
     known: _numbers.Known
@@ -143,7 +143,7 @@ class Tracer:
             plan = _results.plan(returned, watch, values)
             written, elements = _parts.written(values, trace)
             lying = [_sharing.strides_of(array) for array in plan.arrays]
-            lying += [_parts.strides_of(values[argument], part) for argument, part in written]
+            lying += [_parts.strides_of(values[argument], part) for argument, part, _ in written]
             graph, orders = trace.finish(plan.arrays + elements, lying)
         finally:
             trace.abandon()

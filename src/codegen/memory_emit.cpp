@@ -112,8 +112,25 @@ llvm::SmallVector<Value*, 64> lane_pointers(FunctionState& f, const Address& add
   return pointers;
 }
 
+/// How many lanes are on, where that is known and nothing else says which: those are then all there is.
+std::optional<unsigned> known_lanes(const FunctionState& f, const Address& address) {
+  if (address.pattern == Pattern::irregular || f.lanes.active_count == nullptr) return std::nullopt;
+  const auto* count = llvm::dyn_cast<llvm::ConstantInt>(f.lanes.active_count);
+  if (count == nullptr || count->getSExtValue() < 0) return std::nullopt;
+  return static_cast<unsigned>(std::min<int64_t>(count->getSExtValue(), f.width));
+}
+
 Value* load_lane_by_lane(FunctionState& f, const Address& address, llvm::FixedVectorType* type,
                          Value* condition) {
+  if (const auto known = known_lanes(f, address); known && condition == nullptr) {
+    Value* result = f.lanes.zero(type);
+    const auto pointers = lane_pointers(f, address, nullptr, nullptr);
+    for (unsigned lane = 0; lane < *known; ++lane) {
+      Value* element = f.b.CreateAlignedLoad(type->getElementType(), pointers[lane], kAnyAlign);
+      result = f.b.CreateInsertElement(result, element, lane);
+    }
+    return result;
+  }
   Value* mask = f.lanes.both(f.lanes.active_mask(f.width, 64), condition);
   if (mask != nullptr) mask = f.lanes.spread(mask, f.width);
   Value* result = llvm::PoisonValue::get(type);
@@ -233,8 +250,44 @@ void store_neighbours(FunctionState& f, Value* pointer, Value* value, bool non_t
   }
 }
 
-void store_lane_by_lane(FunctionState& f, const Address& address, Value* value) {
-  Value* mask = f.lanes.active_mask(f.width, 64);
+/// W neighbouring elements, of those lanes that are on, where the mask is set.
+void store_masked(FunctionState& f, Value* pointer, Value* value, Value* mask) {
+  auto* type = llvm::cast<llvm::FixedVectorType>(value->getType());
+  if (has_masked_access(f.code.cpu, type->getElementType())) {
+    f.b.CreateMaskedStore(value, pointer, kAnyAlign, mask);
+    return;
+  }
+  auto* bytes = llvm::FixedVectorType::get(f.b.getInt8Ty(), f.width);
+  f.b.CreateCall(f.code.masked_store(type), {pointer, value, f.b.CreateZExt(mask, bytes)});
+}
+
+/// One element for all lanes: that of the last one that is on stays.
+void store_uniform(FunctionState& f, Value* pointer, Value* value, Value* mask) {
+  auto of_last_lane = [&](Value* lanes) {
+    Value* last = f.lanes.active_count == nullptr ? f.b.getInt64(f.width - 1)
+                                                  : f.b.CreateSub(f.lanes.active_count, f.b.getInt64(1));
+    return is_vector(lanes) ? f.b.CreateExtractElement(lanes, last) : lanes;
+  };
+  auto store = [&]() -> Value* {
+    f.b.CreateAlignedStore(of_last_lane(value), pointer, kAnyAlign);
+    return nullptr;
+  };
+  if (mask == nullptr) {
+    store();
+  } else {
+    branch(f, of_last_lane(mask), store, []() -> Value* { return nullptr; });
+  }
+}
+
+void store_lane_by_lane(FunctionState& f, const Address& address, Value* value, Value* where) {
+  if (const auto known = known_lanes(f, address); known && where == nullptr) {
+    const auto pointers = lane_pointers(f, address, nullptr, nullptr);
+    for (unsigned lane = 0; lane < *known; ++lane)
+      f.b.CreateAlignedStore(f.b.CreateExtractElement(value, lane), pointers[lane], kAnyAlign);
+    return;
+  }
+  Value* mask = f.lanes.both(f.lanes.active_mask(f.width, 64), where);
+  if (mask != nullptr) mask = f.lanes.spread(mask, f.width);
   auto pointers = lane_pointers(f, address, mask, mask == nullptr ? nullptr : f.sink());
   for (unsigned lane = 0; lane < f.width; ++lane)
     f.b.CreateAlignedStore(f.b.CreateExtractElement(value, lane), pointers[lane], kAnyAlign);
@@ -269,22 +322,20 @@ void emit_store(FunctionState& f, const Store& store) {
   Value* value = f.lanes.to_memory(dtype, f.value(store.value));
   const Address address = emit_address(f, store.buffer, store.index);
   check_lanes(f, {store.buffer, true, store.index}, address, nullptr);
-  if (address.pattern == Pattern::uniform) {
-    if (is_vector(value)) {  // all lanes write one element: the last one stays
-      Value* last = f.lanes.active_count == nullptr ? f.b.getInt64(f.width - 1)
-                                                    : f.b.CreateSub(f.lanes.active_count, f.b.getInt64(1));
-      value = f.b.CreateExtractElement(value, last);
-    }
-    f.b.CreateAlignedStore(value, address.first, kAnyAlign);
-    return;
-  }
+  Value* mask = store.mask ? f.value(*store.mask) : nullptr;
+  if (address.pattern == Pattern::uniform) return store_uniform(f, address.first, value, mask);
   value = f.lanes.spread(value, f.width);
+  if (mask != nullptr && address.pattern == Pattern::contiguous) {
+    Value* prefix = f.lanes.active_mask(f.width, value->getType()->getScalarSizeInBits());
+    return store_masked(f, address.first, value, f.lanes.spread(f.lanes.both(prefix, mask), f.width));
+  }
+  if (mask != nullptr) return store_lane_by_lane(f, address, value, mask);
   if (address.pattern == Pattern::contiguous)
     return store_neighbours(f, address.first, value, store.non_temporal, alignment_of(f, store));
   if (address.pattern == Pattern::reversed && f.lanes.active_count == nullptr)
     return store_neighbours(f, lowest(f, address, value->getType()), reversed(f, value), store.non_temporal,
                             kAnyAlign);
-  store_lane_by_lane(f, address, value);
+  store_lane_by_lane(f, address, value, nullptr);
 }
 
 /// From the first byte of a matrix to behind its last; 0 where it has no rows or no columns.

@@ -121,6 +121,24 @@ llvm::Function* CodeModule::prefix_store(llvm::FixedVectorType* type) {
   return function;
 }
 
+/// Copies the elements where the mask, <W x i8> in memory, is not zero.
+static void copy_masked(Builder& b, llvm::FixedVectorType* type, llvm::Value* mask, llvm::Value* from,
+                        llvm::Value* to) {
+  llvm::Function* function = b.GetInsertBlock()->getParent();
+  llvm::Type* element = type->getElementType();
+  counted_loop(b, b.getInt64(type->getNumElements()), [&](llvm::Value* i) {
+    auto* wanted = llvm::BasicBlock::Create(b.getContext(), "wanted", function);
+    auto* next = llvm::BasicBlock::Create(b.getContext(), "next", function);
+    llvm::Value* on = b.CreateLoad(b.getInt8Ty(), element_pointer(b, b.getInt8Ty(), mask, i));
+    b.CreateCondBr(b.CreateICmpNE(on, b.getInt8(0)), wanted, next);
+    b.SetInsertPoint(wanted);
+    llvm::Value* value = b.CreateAlignedLoad(element, element_pointer(b, element, from, i), kAnyAlign);
+    b.CreateAlignedStore(value, element_pointer(b, element, to, i), kAnyAlign);
+    b.CreateBr(next);
+    b.SetInsertPoint(next);
+  });
+}
+
 llvm::Function* CodeModule::masked_load(llvm::FixedVectorType* type) {
   const std::string name = "load_masked_" + shape_name(type);
   if (llvm::Function* known = module->getFunction(name)) return known;
@@ -129,24 +147,29 @@ llvm::Function* CodeModule::masked_load(llvm::FixedVectorType* type) {
   auto* signature = llvm::FunctionType::get(type, {b.getPtrTy(), mask_type}, false);
   llvm::Function* function = add_function(name, signature, true);
   b.SetInsertPoint(llvm::BasicBlock::Create(*context, "entry", function));
-  llvm::Type* element = type->getElementType();
   llvm::Value* lanes = b.CreateAlloca(type);
   llvm::Value* mask = b.CreateAlloca(mask_type);
   b.CreateStore(llvm::Constant::getNullValue(type), lanes);
   b.CreateStore(function->getArg(1), mask);
-  counted_loop(b, b.getInt64(type->getNumElements()), [&](llvm::Value* i) {
-    auto* wanted = llvm::BasicBlock::Create(*context, "wanted", function);
-    auto* next = llvm::BasicBlock::Create(*context, "next", function);
-    llvm::Value* on = b.CreateLoad(b.getInt8Ty(), element_pointer(b, b.getInt8Ty(), mask, i));
-    b.CreateCondBr(b.CreateICmpNE(on, b.getInt8(0)), wanted, next);
-    b.SetInsertPoint(wanted);
-    llvm::Value* value =
-        b.CreateAlignedLoad(element, element_pointer(b, element, function->getArg(0), i), kAnyAlign);
-    b.CreateAlignedStore(value, element_pointer(b, element, lanes, i), kAnyAlign);
-    b.CreateBr(next);
-    b.SetInsertPoint(next);
-  });
+  copy_masked(b, type, mask, function->getArg(0), lanes);
   b.CreateRet(b.CreateLoad(type, lanes));
+  return function;
+}
+
+llvm::Function* CodeModule::masked_store(llvm::FixedVectorType* type) {
+  const std::string name = "store_masked_" + shape_name(type);
+  if (llvm::Function* known = module->getFunction(name)) return known;
+  Builder b = builder();
+  auto* mask_type = llvm::FixedVectorType::get(b.getInt8Ty(), type->getNumElements());
+  auto* signature = llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy(), type, mask_type}, false);
+  llvm::Function* function = add_function(name, signature, true);
+  b.SetInsertPoint(llvm::BasicBlock::Create(*context, "entry", function));
+  llvm::Value* lanes = b.CreateAlloca(type);
+  llvm::Value* mask = b.CreateAlloca(mask_type);
+  b.CreateStore(function->getArg(1), lanes);
+  b.CreateStore(function->getArg(2), mask);
+  copy_masked(b, type, mask, lanes, function->getArg(0));
+  b.CreateRetVoid();
   return function;
 }
 

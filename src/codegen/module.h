@@ -49,6 +49,8 @@ struct CodeModule {
   llvm::Function* prefix_store(llvm::FixedVectorType* type);
   /// (ptr, <W x i8> mask) -> the elements where the mask is not zero, zeros elsewhere.
   llvm::Function* masked_load(llvm::FixedVectorType* type);
+  /// (ptr, vector, <W x i8> mask): stores the elements where the mask is not zero.
+  llvm::Function* masked_store(llvm::FixedVectorType* type);
   /// (C function, lanes of each operand..., i64 n): applies it lane by lane; the results replace the first
   /// operand. See lanewise.h.
   llvm::Function* lanewise(const LibmFunction& function);

@@ -135,8 +135,8 @@ class LoopFingerprint {
     add(result), add(op), add(operands);
   }
   void add(const Store& s) {
-    const auto& [buffer, index, value, non_temporal] = s;
-    add(buffer), add(index), add(value), add(non_temporal);
+    const auto& [buffer, index, value, non_temporal, mask] = s;
+    add(buffer), add(index), add(value), add(non_temporal), add(mask);
   }
   void add(const Prefetch& s) {
     const auto& [buffer, index] = s;

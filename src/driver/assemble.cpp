@@ -19,13 +19,14 @@ class Assembly {
  public:
   Assembly(const Graph& graph, std::vector<std::string> names, std::span<const Layout> layouts,
            const CompileOptions& options, const std::vector<FusedKernel>& kernels,
-           const std::vector<std::shared_ptr<const CompiledKernel>>& compiled)
+           const std::vector<std::shared_ptr<const CompiledKernel>>& compiled, const OutputsInPlace& in_place)
       : graph_(graph),
         names_(std::move(names)),
         layouts_(layouts),
         options_(options),
         kernels_(kernels),
-        compiled_(compiled) {}
+        compiled_(compiled),
+        in_place_(in_place) {}
 
   Assembled run() {
     describe_interface();
@@ -64,12 +65,17 @@ class Assembly {
       program_->inputs.push_back(graph_.type_of(graph_.parameters()[i]));
       input_of_.emplace(static_cast<uint32_t>(graph_.parameters()[i]), static_cast<int>(i));
     }
+    const auto value_of = [&](size_t output) {
+      return static_cast<uint32_t>(stored_value(graph_, graph_.outputs()[output]));
+    };
+    // Of results with one value, it is one that may lie where its input does that is computed.
     for (size_t i = 0; i < graph_.outputs().size(); ++i) {
-      const Value output = graph_.outputs()[i];
-      program_->outputs.push_back(graph_.type_of(output));
-      const auto [first, is_first] =
-          output_of_.emplace(static_cast<uint32_t>(stored_value(graph_, output)), static_cast<int>(i));
-      if (!is_first) program_->copies.push_back({static_cast<int>(i), first->second});
+      if (!in_place_.chains[i].empty()) output_of_.emplace(value_of(i), static_cast<int>(i));
+    }
+    for (size_t i = 0; i < graph_.outputs().size(); ++i) {
+      program_->outputs.push_back(graph_.type_of(graph_.outputs()[i]));
+      const int computed = output_of_.emplace(value_of(i), static_cast<int>(i)).first->second;
+      if (computed != static_cast<int>(i)) program_->copies.push_back({static_cast<int>(i), computed});
     }
     program_->output_donor.resize(program_->outputs.size());
   }
@@ -92,8 +98,8 @@ class Assembly {
 
   void find_values_in_place() {
     program_->output_in_place.resize(program_->outputs.size());
-    if (options_.checks.compare_values()) return;
-    const auto chains = outputs_in_place(graph_, layouts_, options_, kernels_, compiled_);
+    program_->output_keeps = in_place_.keeps;
+    const auto& chains = in_place_.chains;
     for (size_t output = 0; output < chains.size(); ++output) {
       program_->output_in_place[output] = !chains[output].empty();
       for (size_t i = 0; i < chains[output].size(); ++i)
@@ -526,6 +532,7 @@ class Assembly {
   const CompileOptions& options_;
   const std::vector<FusedKernel>& kernels_;
   const std::vector<std::shared_ptr<const CompiledKernel>>& compiled_;
+  const OutputsInPlace& in_place_;
   std::shared_ptr<Program> program_ = std::make_shared<Program>();
   std::unordered_map<uint32_t, int> input_of_;
   std::unordered_map<uint32_t, int> output_of_;
@@ -547,8 +554,9 @@ class Assembly {
 
 Assembled assemble(const Graph& graph, std::vector<std::string> names, std::span<const Layout> layouts,
                    const CompileOptions& options, const std::vector<FusedKernel>& kernels,
-                   const std::vector<std::shared_ptr<const CompiledKernel>>& compiled) {
-  return Assembly(graph, std::move(names), layouts, options, kernels, compiled).run();
+                   const std::vector<std::shared_ptr<const CompiledKernel>>& compiled,
+                   const OutputsInPlace& in_place) {
+  return Assembly(graph, std::move(names), layouts, options, kernels, compiled, in_place).run();
 }
 
 }  // namespace tokamak

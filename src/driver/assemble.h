@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "driver/compile.h"
+#include "driver/in_place.h"
 #include "driver/kernel_cache.h"
 #include "fusion/kernel.h"
 #include "plan/plan.h"
@@ -36,6 +37,7 @@ struct Assembled {
 /// plan.
 Assembled assemble(const Graph& graph, std::vector<std::string> names, std::span<const Layout> layouts,
                    const CompileOptions& options, const std::vector<FusedKernel>& kernels,
-                   const std::vector<std::shared_ptr<const CompiledKernel>>& compiled);
+                   const std::vector<std::shared_ptr<const CompiledKernel>>& compiled,
+                   const OutputsInPlace& in_place);
 
 }  // namespace tokamak

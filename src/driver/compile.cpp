@@ -121,16 +121,23 @@ Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const
                         options.donated.empty() && !writes_input(optimized, options, kernel),
                         is_read_soon(optimized, fusion.kernels, kernel, cpu)});
   }
+  OutputsInPlace in_place;
   const auto kernels = [&] {
     const PagePreparation while_compiling(new_results(optimized, options));
-    return compile_kernels(
-        requests, {.fast_math = options.fast_math, .bounds_checked = options.checks.has(Check::bounds)}, cpu);
+    const CodeOptions code{.fast_math = options.fast_math,
+                           .bounds_checked = options.checks.has(Check::bounds)};
+    KernelCompilation compilation(requests, code, cpu);
+    in_place = outputs_in_place(optimized, layouts, options, fusion.kernels, compilation.scheduled());
+    for (size_t i = 0; i < in_place.loops.size(); ++i) {
+      if (in_place.loops[i]) compilation.replace_loops(i, std::move(*in_place.loops[i]));
+    }
+    return compilation.finish();
   }();
   clock.finish("code");
 
   // 4. The memory plan, and the steps of the program on it.
   const Assembled assembled =
-      assemble(optimized, names.of(optimized), layouts, options, fusion.kernels, kernels);
+      assemble(optimized, names.of(optimized), layouts, options, fusion.kernels, kernels, in_place);
   if (options.checks.any())
     assembled.program->observer = make_observer({graph, optimized, options, fusion.kernels, assembled});
   clock.finish("plan");

@@ -18,6 +18,7 @@ struct WrittenInput {
   int output;
   int input;
   int64_t offset = 0;
+  bool keeps_others = false;  ///< the output has other elements, too, which must not be stored there
 
   friend bool operator==(const WrittenInput&, const WrittenInput&) = default;
 };

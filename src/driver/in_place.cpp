@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "driver/kept_elements.h"
 #include "fusion/fuse.h"
 #include "ir/layout.h"
 #include "loops/walk.h"
@@ -235,6 +236,30 @@ class Writing {
     return allowed;
   }
 
+  /// Lets the makers of a chain store only what changes; the number of those that found something to leave.
+  size_t keep_elements(const std::vector<Value>& chain, Value parameter, int64_t offset,
+                       std::vector<std::optional<LoopKernel>>& loops) const {
+    size_t found = 0;
+    for (size_t k = 0; k < chain.size(); ++k) {
+      const auto [step, output] = maker_.at(chain[k]);
+      const FusedKernel& kernel = kernels_[step];
+      if (kernel.sort || kernel.product) continue;
+      const auto unit = static_cast<int64_t>(size_of(graph_.type_of(parameter).dtype));
+      std::vector<InputBelow> below;
+      for (const ReadInput& input : inputs_read_once(graph_, kernel, *compiled_[step])) {
+        if (input.value != (k == 0 ? parameter : chain[k - 1])) continue;
+        below.push_back({input.buffer, (k == 0 ? offset : 0) - input.offset / unit});
+      }
+      const LoopKernel& before = loops[step] ? *loops[step] : *compiled_[step]->loops;
+      std::optional<LoopKernel> after =
+          without_kept_elements(before, output_buffer(kernel, before, output), below);
+      if (!after) continue;
+      loops[step] = std::move(after);
+      ++found;
+    }
+    return found;
+  }
+
  private:
   struct Maker {
     size_t step;
@@ -294,21 +319,30 @@ class Writing {
 
 }  // namespace
 
-std::vector<std::vector<Value>> outputs_in_place(
-    const Graph& graph, std::span<const Layout> layouts, const CompileOptions& options,
-    const std::vector<FusedKernel>& kernels,
-    const std::vector<std::shared_ptr<const CompiledKernel>>& compiled) {
-  std::vector<std::vector<Value>> in_place(graph.outputs().size());
-  if (options.written.empty()) return in_place;
-  const Writing writing(graph, kernels, compiled);
+OutputsInPlace outputs_in_place(const Graph& graph, std::span<const Layout> layouts,
+                                const CompileOptions& options, const std::vector<FusedKernel>& kernels,
+                                const std::vector<std::shared_ptr<const CompiledKernel>>& scheduled) {
+  OutputsInPlace found;
+  found.chains.resize(graph.outputs().size());
+  found.keeps.resize(graph.outputs().size());
+  found.loops.resize(kernels.size());
+  if (options.written.empty() || options.checks.compare_values()) return found;  // checks want all values
+  const Writing writing(graph, kernels, scheduled);
   for (const WrittenInput& written : options.written) {
     const auto input = static_cast<size_t>(written.input);
     if (!layouts[input].dense) continue;
     const auto output = static_cast<size_t>(written.output);
-    in_place[output] = writing.chain(graph.parameters()[input], stored_value(graph, graph.outputs()[output]),
-                                     written.offset);
+    const Value parameter = graph.parameters()[input];
+    std::vector<Value> chain =
+        writing.chain(parameter, stored_value(graph, graph.outputs()[output]), written.offset);
+    auto loops = found.loops;
+    const size_t kept = writing.keep_elements(chain, parameter, written.offset, loops);
+    if (written.keeps_others && kept != chain.size()) continue;
+    found.chains[output] = std::move(chain);
+    found.keeps[output] = kept != 0;
+    found.loops = std::move(loops);
   }
-  return in_place;
+  return found;
 }
 
 }  // namespace tokamak

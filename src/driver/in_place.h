@@ -41,12 +41,20 @@ std::vector<Value> gathers_by_arguments(const Graph& graph, const FusedKernel& k
 /// run before all other steps.
 size_t nests_that_check(const Graph& graph, const FusedKernel& kernel, const CompiledKernel& compiled);
 
-/// For every output of the program the values that follow each other in its memory, the last of them its own,
-/// when that may be where the input lies whose new elements it has (CompileOptions::written); else none.
+struct OutputsInPlace {
+  /// By output of the program: the values that follow each other in its memory, the last of them its own,
+  /// when that may be where the input lies whose new elements it has (CompileOptions::written); else none.
+  std::vector<std::vector<Value>> chains;
+  /// By output: not all of its elements are stored. Those that are not have to be there before.
+  std::vector<bool> keeps;
+  /// By kernel: its loops when they store no element that is to stay as it was; else nothing.
+  std::vector<std::optional<LoopKernel>> loops;
+};
+
 /// Programs that may fail on the way write nothing before: only what nests_that_check find comes first.
-std::vector<std::vector<Value>> outputs_in_place(
-    const Graph& graph, std::span<const Layout> layouts, const CompileOptions& options,
-    const std::vector<FusedKernel>& kernels,
-    const std::vector<std::shared_ptr<const CompiledKernel>>& compiled);
+/// `scheduled` need not have code.
+OutputsInPlace outputs_in_place(const Graph& graph, std::span<const Layout> layouts,
+                                const CompileOptions& options, const std::vector<FusedKernel>& kernels,
+                                const std::vector<std::shared_ptr<const CompiledKernel>>& scheduled);
 
 }  // namespace tokamak

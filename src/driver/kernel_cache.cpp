@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <exception>
+#include <functional>
 #include <map>
 #include <mutex>
+#include <numeric>
 #include <unordered_map>
 
 #include "cache/disk_cache.h"
 #include "codegen/object_key.h"
 #include "ir/text.h"
+#include "loops/walk.h"
 #include "runtime/profiler.h"
 #include "runtime/thread_pool.h"
 #include "schedule/generalise.h"
@@ -125,36 +128,62 @@ void for_each_at_once(size_t count, Work work) {
   }
 }
 
-/// Compiles kernels that nobody has compiled yet.
-class Compilation {
- public:
-  Compilation(CodeOptions code, const Cpu& cpu) : code_(code), cpu_(cpu) {}
+/// The kernel without its code, unless it has a product or sorts: such are complete.
+std::shared_ptr<CompiledKernel> schedule_one(const KernelRequest& request, CodeOptions code, const Cpu& cpu) {
+  ProfileScope profile(ProfileCategory::compile, request.kernel->name);
+  if (request.kernel->sort) return compile_with_sort(request, cpu);
+  if (request.kernel->product) return compile_with_product(request, code, cpu);
+  ScheduledKernel made =
+      schedule_kernel(*request.kernel, request.layouts[0], cpu, request.own_outputs, request.read_soon);
+  made.loops.relaxed_math = code.fast_math;
+  made.loops.bounds_checked = code.bounds_checked;
+  if (verification_enabled()) verify(made.loops);
+  auto compiled = std::make_shared<CompiledKernel>();
+  compiled->loops = std::make_shared<const LoopKernel>(std::move(made.loops));
+  compiled->decisions = std::move(made.decisions);
+  return compiled;
+}
 
-  std::vector<std::shared_ptr<const CompiledKernel>> run(const std::vector<const KernelRequest*>& requests) {
-    made_.resize(requests.size());
-    for_each_at_once(requests.size(), [&](size_t i) { made_[i] = scheduled(*requests[i]); });
-    share_code(requests);
-    for_each_at_once(made_.size(), [&](size_t i) { add_code(*made_[i]); });
-    return {made_.begin(), made_.end()};
+/// Makes the code of kernels that nobody has compiled yet.
+class CodeMaking {
+ public:
+  CodeMaking(std::vector<std::shared_ptr<CompiledKernel>> kernels, const Cpu& cpu)
+      : cpu_(cpu), made_(std::move(kernels)) {}
+
+  void run() {
+    share_code();
+    // The longest first: it would keep one thread when the others have nothing left to do.
+    std::vector<size_t> lengths(made_.size());
+    for (size_t i = 0; i < made_.size(); ++i) {
+      for (const Nest& nest : made_[i]->loops->nests) lengths[i] += length_of(nest.root);
+    }
+    std::vector<size_t> order(made_.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::ranges::stable_sort(order, std::greater<>(), [&](size_t i) { return lengths[i]; });
+    for_each_at_once(order.size(), [&](size_t i) { add_code(*made_[order[i]]); });
   }
 
  private:
   using Group = std::vector<size_t>;
 
-  /// The kernel without its code, unless it has a product or sorts: such are complete.
-  std::shared_ptr<CompiledKernel> scheduled(const KernelRequest& request) const {
-    ProfileScope profile(ProfileCategory::compile, request.kernel->name);
-    if (request.kernel->sort) return compile_with_sort(request, cpu_);
-    if (request.kernel->product) return compile_with_product(request, code_, cpu_);
-    ScheduledKernel made =
-        schedule_kernel(*request.kernel, request.layouts[0], cpu_, request.own_outputs, request.read_soon);
-    made.loops.relaxed_math = code_.fast_math;
-    made.loops.bounds_checked = code_.bounds_checked;
-    if (verification_enabled()) verify(made.loops);
-    auto compiled = std::make_shared<CompiledKernel>();
-    compiled->loops = std::make_shared<const LoopKernel>(std::move(made.loops));
-    compiled->decisions = std::move(made.decisions);
-    return compiled;
+  /// About how much code a loop becomes: its statements, each once for every register of its lanes.
+  static size_t length_of(const Loop& loop) {
+    size_t length = 0;
+    const std::function<void(const std::vector<Stmt>&, size_t)> add = [&](const std::vector<Stmt>& body,
+                                                                          size_t lanes) {
+      for (const Stmt& stmt : body) {
+        if (const Loop* inner = as_loop(stmt)) {
+          add(inner->body, std::max(lanes, static_cast<size_t>(inner->lanes)));
+        } else if (const Branch* branch = as_branch(stmt)) {
+          add(branch->body, lanes);
+          add(branch->otherwise, lanes);
+        } else {
+          length += 8 + lanes;
+        }
+      }
+    };
+    add(loop.body, 1);
+    return length;
   }
 
   void add_code(CompiledKernel& kernel) const {
@@ -163,8 +192,8 @@ class Compilation {
     kernel.code = compile(*kernel.loops, cpu_);
   }
 
-  void share_code(const std::vector<const KernelRequest*>& requests) {
-    if (requests.size() < kKernelsWorthOneCode) return;
+  void share_code() {
+    if (made_.size() < kKernelsWorthOneCode) return;
     std::vector<std::optional<KernelShape>> shapes(made_.size());
     std::vector<std::string> prints(made_.size());
     for_each_at_once(made_.size(), [&](size_t i) {
@@ -220,7 +249,6 @@ class Compilation {
     return "share code with kernels like it: " + text + "\n";
   }
 
-  CodeOptions code_;
   const Cpu& cpu_;
   std::vector<std::shared_ptr<CompiledKernel>> made_;
 };
@@ -234,36 +262,75 @@ bool CompiledKernel::is_from_disk() const {
          std::ranges::all_of(codes, [](const RowCode& one) { return one.code->from_disk(); });
 }
 
-std::vector<std::shared_ptr<const CompiledKernel>> compile_kernels(const std::vector<KernelRequest>& requests,
-                                                                   CodeOptions code, const Cpu& cpu) {
+KernelCompilation::KernelCompilation(const std::vector<KernelRequest>& requests, CodeOptions code,
+                                     const Cpu& cpu)
+    : code_(code), cpu_(cpu), kernels_(requests.size()) {
   KernelCache& cache = KernelCache::instance();
-  std::vector<std::shared_ptr<const CompiledKernel>> kernels(requests.size());
-  std::vector<std::string> keys;
   std::unordered_map<std::string, size_t> first_with;
   std::vector<size_t> missing;
   for (size_t i = 0; i < requests.size(); ++i) {
-    keys.push_back(key_of(requests[i], code, cpu));
-    if (!first_with.emplace(keys[i], i).second) continue;
-    kernels[i] = cache.find(keys[i]);
-    if (kernels[i] == nullptr) missing.push_back(i);
+    keys_.push_back(key_of(requests[i], code, cpu));
+    if (!first_with.emplace(keys_[i], i).second) continue;
+    kernels_[i] = cache.find(keys_[i]);
+    if (kernels_[i] == nullptr) missing.push_back(i);
   }
-  std::vector<const KernelRequest*> to_compile;
-  for (size_t i : missing) to_compile.push_back(&requests[i]);
-  const auto made = Compilation(code, cpu).run(to_compile);
+  std::vector<std::shared_ptr<CompiledKernel>> made(missing.size());
+  for_each_at_once(missing.size(),
+                   [&](size_t m) { made[m] = schedule_one(requests[missing[m]], code_, cpu_); });
+  for (size_t m = 0; m < missing.size(); ++m) {
+    kernels_[missing[m]] = made[m];
+    unfinished_.emplace(keys_[missing[m]], made[m]);
+  }
+  for (size_t i = 0; i < requests.size(); ++i) kernels_[i] = kernels_[first_with.at(keys_[i])];
+}
+
+void KernelCompilation::replace_loops(size_t request, LoopKernel loops) {
+  if (verification_enabled()) verify(loops);
+  std::string& key = keys_[request];
+  key += " " + codegen::fingerprint_of(loops);
+  if (const auto other = unfinished_.find(key); other != unfinished_.end()) {
+    kernels_[request] = other->second;
+    return;
+  }
+  if (auto known = KernelCache::instance().find(key)) {
+    kernels_[request] = std::move(known);
+    return;
+  }
+  auto made = std::make_shared<CompiledKernel>();
+  made->loops = std::make_shared<const LoopKernel>(std::move(loops));
+  made->decisions = kernels_[request]->decisions;
+  kernels_[request] = made;
+  unfinished_.emplace(key, std::move(made));
+}
+
+std::vector<std::shared_ptr<const CompiledKernel>> KernelCompilation::finish() {
+  KernelCache& cache = KernelCache::instance();
+  std::unordered_map<std::string, size_t> first_with;
+  std::vector<size_t> missing;
+  std::vector<std::shared_ptr<CompiledKernel>> without_code;
+  for (size_t i = 0; i < keys_.size(); ++i) {
+    const auto found = unfinished_.find(keys_[i]);
+    if (!first_with.emplace(keys_[i], i).second || found == unfinished_.end()) continue;
+    missing.push_back(i);
+    without_code.push_back(found->second);
+  }
+  CodeMaking(without_code, cpu_).run();
   // Code that others share is less than the best for one kernel alone: it is not there for other programs.
-  for (size_t m = 0; m < missing.size(); ++m)
-    kernels[missing[m]] = made[m]->general != nullptr ? made[m] : cache.put(keys[missing[m]], made[m]);
-  for (size_t i = 0; i < requests.size(); ++i) kernels[i] = kernels[first_with.at(keys[i])];
+  for (size_t m = 0; m < missing.size(); ++m) {
+    if (without_code[m]->general == nullptr)
+      kernels_[missing[m]] = cache.put(keys_[missing[m]], without_code[m]);
+  }
+  for (size_t i = 0; i < keys_.size(); ++i) kernels_[i] = kernels_[first_with.at(keys_[i])];
   if (logging::enabled(logging::Channel::cache)) {
     const auto from_disk = static_cast<size_t>(
-        std::ranges::count_if(missing, [&](size_t i) { return kernels[i]->is_from_disk(); }));
-    std::string text = std::to_string(requests.size()) + " kernels, " +
+        std::ranges::count_if(missing, [&](size_t i) { return kernels_[i]->is_from_disk(); }));
+    std::string text = std::to_string(keys_.size()) + " kernels, " +
                        std::to_string(missing.size() - from_disk) + " compiled";
     if (from_disk > 0) text += ", " + std::to_string(from_disk) + " from the disk cache";
     logging::log(logging::Channel::cache, text);
     DiskCache::log_notes();
   }
-  return kernels;
+  return kernels_;
 }
 
 }  // namespace tokamak

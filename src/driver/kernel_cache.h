@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -47,7 +48,24 @@ struct KernelRequest {
 /// Compiles kernels, several at a time; equal ones once, and none that is still in use somewhere in the
 /// process. A program that repeats the same work a thousand times has one kernel to compile, or few where
 /// what is worked on shrinks from one time to the next: many that differ only in numbers share code.
-std::vector<std::shared_ptr<const CompiledKernel>> compile_kernels(const std::vector<KernelRequest>& requests,
-                                                                   CodeOptions code, const Cpu& cpu);
+class KernelCompilation {
+ public:
+  /// Makes the loops of all. The requests have to stay.
+  KernelCompilation(const std::vector<KernelRequest>& requests, CodeOptions code, const Cpu& cpu);
+
+  /// By request: the kernel, which need not have code yet.
+  const std::vector<std::shared_ptr<const CompiledKernel>>& scheduled() const { return kernels_; }
+  /// Compiles these loops, made of those that were scheduled, for a request.
+  void replace_loops(size_t request, LoopKernel loops);
+  /// By request: the kernel with its code.
+  std::vector<std::shared_ptr<const CompiledKernel>> finish();
+
+ private:
+  CodeOptions code_;
+  const Cpu& cpu_;
+  std::vector<std::string> keys_;  ///< by request: what the kernel is known by
+  std::vector<std::shared_ptr<const CompiledKernel>> kernels_;
+  std::map<std::string, std::shared_ptr<CompiledKernel>> unfinished_;
+};
 
 }  // namespace tokamak

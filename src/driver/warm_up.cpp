@@ -19,11 +19,6 @@ namespace {
 std::mutex mutex;
 std::thread worker;
 
-void wait_for_worker() {
-  const std::lock_guard lock(mutex);
-  if (worker.joinable()) worker.join();
-}
-
 /// Uses what most first programs use: vector math with its way out to the C library, casts, a sum.
 constexpr const char* kProgram = R"(
 func @warm_up(%x: f32[64], %y: f64[64]) {
@@ -48,11 +43,16 @@ void warm_up() noexcept {
 
 }  // namespace
 
+void finish_warm_up() {
+  const std::lock_guard lock(mutex);
+  if (worker.joinable()) worker.join();
+}
+
 void warm_up_in_background() {
   static std::once_flag once;
   std::call_once(once, [] {
-    wait_before_forking(wait_for_worker);
-    std::atexit(wait_for_worker);
+    wait_before_forking(finish_warm_up);
+    std::atexit(finish_warm_up);
     try {
       worker = std::thread(warm_up);
     } catch (const std::system_error&) {  // NOLINT: no thread to be had; the first compilation takes a little

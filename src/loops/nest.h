@@ -98,6 +98,7 @@ struct Store {
   std::vector<Index> index;
   ValueId value;
   bool non_temporal = false;
+  std::optional<ValueId> mask = std::nullopt;  ///< elements for which it does not hold are left alone
 };
 /// Brings what lies there, and next to it along the lanes, into the cache. It may be outside of the buffer.
 struct Prefetch {

@@ -126,7 +126,8 @@ class Printer {
     return result;
   }
   std::string statement(const Store& s) const {
-    return text(s.buffer, s.index) + " = " + text(s.value) + (s.non_temporal ? " (streamed)" : "");
+    return text(s.buffer, s.index) + " = " + text(s.value) + (s.mask ? " where " + text(*s.mask) : "") +
+           (s.non_temporal ? " (streamed)" : "");
   }
   std::string statement(const Declare& s) const {
     const Accumulator& a = kernel_[s.accumulator];

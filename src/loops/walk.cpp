@@ -125,7 +125,10 @@ void for_each_operand(const Stmt& stmt, const std::function<void(ValueId)>& visi
   if (const auto* compute = std::get_if<Compute>(&stmt)) {
     for (ValueId operand : compute->operands) visit(operand);
   }
-  if (const auto* store = std::get_if<Store>(&stmt)) visit(store->value);
+  if (const auto* store = std::get_if<Store>(&stmt)) {
+    visit(store->value);
+    if (store->mask) visit(*store->mask);
+  }
   if (const auto* step = std::get_if<Accumulate>(&stmt)) visit(step->value);
   if (const auto* check = std::get_if<CheckRange>(&stmt)) visit(check->value);
 }

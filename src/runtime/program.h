@@ -57,6 +57,8 @@ class Program {
   std::vector<std::optional<int>> output_donor;  ///< by output: the donated input whose memory it takes over
   std::vector<bool>
       output_in_place;  ///< by output: it may lie where the input does that it has new elements of
+  std::vector<bool>
+      output_keeps;  ///< then: not all elements are stored; elsewhere they have to be there before
   std::vector<Tensor> constants;
   std::vector<Step> steps;
   std::vector<Copy> copies;

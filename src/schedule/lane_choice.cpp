@@ -9,7 +9,9 @@ namespace tokamak {
 LaneChoice::LaneChoice(const LoopKernel& loops, const Domain& domain, std::optional<size_t> axis,
                        const Cpu& cpu)
     : loops_(loops), domain_(domain), cpu_(cpu) {
-  if (axis) varying_.emplace(loops, static_cast<LoopVar>(*axis), !domain.swept[*axis]);
+  if (!axis) return;
+  lanes_ = static_cast<LoopVar>(*axis);
+  varying_.emplace(loops, *lanes_, !domain.swept[*axis]);
 }
 
 Sizes LaneChoice::sizes_in_lanes(const Loop& loop) const {
@@ -36,7 +38,7 @@ int LaneChoice::of_rows(int64_t extent) const {
   constexpr int kMostRegisters = 8;
   const int lanes = fitting(extent, all_sizes(false), true);
   const auto covering = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(extent)));
-  const bool is_cheap = lanes > of_a_register();
+  const bool is_cheap = lanes > of_a_register() && !loads_lane_by_lane();
   return is_cheap && covering <= kMostRegisters * of_a_register() ? static_cast<int>(covering) : lanes;
 }
 
@@ -102,6 +104,21 @@ bool LaneChoice::gathers_in_turn() const {
     });
   }
   return longest >= kLongChain;
+}
+
+/// Whether neighbouring lanes read what does not lie side by side.
+bool LaneChoice::loads_lane_by_lane() const {
+  bool found = false;
+  for (const Nest& nest : loops_.nests) {
+    walk(nest.root, [&](const Stmt& stmt) {
+      const auto* load = std::get_if<Load>(&stmt);
+      if (load == nullptr || !lanes_ || loops_[load->buffer].role == Buffer::Role::scratch) return;
+      const std::optional<int64_t> step = stride_along(loops_, *access_of(stmt), *lanes_);
+      const auto size = static_cast<int64_t>(size_of(loops_[load->buffer].type.dtype));
+      found = found || !step || (*step != 0 && std::abs(*step) != size);
+    });
+  }
+  return found;
 }
 
 int LaneChoice::fitting(int64_t extent, const Sizes& sizes, bool sweeps) const {

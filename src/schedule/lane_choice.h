@@ -20,7 +20,7 @@ class LaneChoice {
   /// one gather for the next, or a long body for each of its steps.
   int of_loop(int64_t extent, bool sweeps) const;
   /// Of a sweep whose lanes are rows: so many that a few rows are swept together, since what lies next to
-  /// each other is then read at once.
+  /// each other is then read at once; unless something has to be put together lane by lane.
   int of_rows(int64_t extent) const;
   /// Of a sweep that only looks for a largest or smallest element; 1 for what is no such sweep.
   int of_search(const Loop& loop) const;
@@ -29,6 +29,7 @@ class LaneChoice {
   Sizes sizes_in_lanes(const Loop& loop) const;
   double cost_of_sweeps(const Loop& loop) const;
   bool gathers_in_turn() const;
+  bool loads_lane_by_lane() const;
   /// Of all nests; what is done once for a row counts only if lanes are rows.
   Sizes all_sizes(bool per_sweep) const;
   int fitting(int64_t extent, const Sizes& sizes, bool sweeps) const;
@@ -36,6 +37,7 @@ class LaneChoice {
   const LoopKernel& loops_;
   const Domain& domain_;
   const Cpu& cpu_;
+  std::optional<LoopVar> lanes_;
   std::optional<Varying> varying_;
 };
 

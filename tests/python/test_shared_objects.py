@@ -1,5 +1,6 @@
 """One object that the arguments of a call lead to twice: it is one while tracing, too, and changes are made once."""
 
+import dataclasses
 import functools
 
 import numpy as np
@@ -275,3 +276,40 @@ def test_donated_arrays_are_given_once():
     with pytest.raises(ValueError, match="given twice"):
         tk.jit(write, donate_argnums=0)(np.ones(3), x, x)
     np.testing.assert_array_equal(x, [1, 1, 1])
+
+
+def test_arrays_beside_numbers_inside_attributes():
+    """Containers and dataclasses that an object holds, with arrays and numbers in them, are written to as the caller's."""
+
+    @dataclasses.dataclass
+    class State:
+        x: np.ndarray
+        v: np.ndarray
+        dt: float = 0.5
+        steps: int = 2
+
+    class Simulation:
+        def __init__(self):
+            self.state = State(np.zeros(3), np.ones(3))
+            self.layers = [np.ones(2), 0.25, {"w": np.ones(2), "rate": 2}]
+
+        def step(self):
+            for _ in range(self.state.steps):
+                self.state.x += self.state.v * self.state.dt
+            self.layers[0] -= self.layers[1]
+            self.layers[2]["w"] *= self.layers[2]["rate"]
+            return self.state.x.sum() + self.layers[0].sum()
+
+    plain, compiled = Simulation(), Simulation()
+    step = tk.jit(Simulation.step)
+    for turn in range(5):
+        if turn == 2:
+            plain.state.dt = compiled.state.dt = 3.0
+            plain.layers[1] = compiled.layers[1] = 1.5
+        if turn == 3:
+            plain.state.steps = compiled.state.steps = 4
+        assert step(compiled) == plain.step()
+        np.testing.assert_array_equal(compiled.state.x, plain.state.x)
+        np.testing.assert_array_equal(compiled.layers[0], plain.layers[0])
+        np.testing.assert_array_equal(compiled.layers[2]["w"], plain.layers[2]["w"])
+    assert step.cache_info().misses <= 4

@@ -59,7 +59,7 @@ def _only_where(results: Any, where: Any, places: tuple[Any, ...], what: str, ca
         if out is None:
             new, before = broadcast(result, shape), full(shape, 0, result.dtype)
         else:
-            new, before = writing.fitting(out, broadcast(result, shape), what, casting), out
+            new, before = writing.fitting_result(out, broadcast(result, shape), what, casting), out
         kept.append(select(broadcast(where, new.shape), new, before))
     return tuple(kept) if several else kept[0]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _dtypes, _memory_order, _sharing
 from .._errors import UserIndexError, UserTypeError, UserValueError, fail, unsupported
-from .._ops import as_array, broadcast, constant, convert, is_array, reshape, slice_axis
+from .._ops import as_array, broadcast, constant, convert, is_array, reshape, slice_axis, stored
 from .._registry import implements
 from .joining import concatenate
 from .known import at_places, known, plain
@@ -32,9 +32,14 @@ def _static(what: str, index: Any) -> Any:
 
 
 def _along(x: Any, axis: Any) -> tuple[Any, int]:
-    if axis is None or is_end_of_nothing(x, axis):
+    if axis is None:
         return reshape(x, [x.size]), 0
     return x, axis_of(x, axis)
+
+
+def _along_bits(x: Any, axis: Any) -> tuple[Any, int]:
+    """The same for what takes the first and the last axis of an array without axes, too."""
+    return _along(x, None if is_end_of_nothing(x, axis) else axis)
 
 
 def _edited(function: Any, *args: Any) -> np.ndarray:
@@ -60,7 +65,7 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
 def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     x, place = _along(plain(arr), axis)
     where = _static("np.insert", obj)
-    new = convert(as_array(values), x.dtype)
+    new = stored(values, x.dtype)
     new = reshape(new, [*[1] * (x.ndim - new.ndim), *new.shape])
     extent = x.shape[place]
     if not isinstance(where, slice) and np.ndim(where) == 0:
@@ -165,7 +170,7 @@ def ix_(*args: Any) -> tuple[Any, ...]:
 
 @implements(np.unpackbits)
 def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "big") -> Any:
-    x, place = _along(_bytes("np.unpackbits", a), axis)
+    x, place = _along_bits(_bytes("np.unpackbits", a), axis)
     shifts = _bit_shifts(bitorder)
     wide = reshape(x, [*x.shape[: place + 1], 1, *x.shape[place + 1 :]])
     by = reshape(as_array(shifts), [8, *[1] * (x.ndim - place - 1)])
@@ -185,7 +190,7 @@ def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> Any:
     given = plain(a)
     if given.dtype.kind not in "biu":
         fail(UserTypeError, "Expected an input array of integer or boolean data type")
-    x, place = _along(convert(convert(given, _dtypes.BOOL), np.dtype(np.uint8)), axis)
+    x, place = _along_bits(convert(convert(given, _dtypes.BOOL), np.dtype(np.uint8)), axis)
     count = -(-x.shape[place] // 8)
     x = pad(x, [(0, 8 * count - n) if i == place else (0, 0) for i, n in enumerate(x.shape)])
     apart = reshape(x, [*x.shape[:place], count, 8, *x.shape[place + 1 :]])

@@ -97,7 +97,7 @@ def assign_in_place(x: Array, result: Any, ufunc: np.ufunc) -> Any:
     """What x op= y leaves in x: the result, in the memory of x. Numbers and scalars have no memory: they are replaced."""
     if _sharing.is_scalar(x):
         return result
-    _sharing.write(x, writing.fitting(x, result, ufunc.__name__, "same_kind"), ufunc.__name__)
+    _sharing.write(x, writing.fitting_result(x, result, ufunc.__name__, "same_kind"), ufunc.__name__)
     return x
 
 

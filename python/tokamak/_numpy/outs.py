@@ -26,6 +26,9 @@ _WITHOUT_SIGNATURE: dict[Callable[..., Any], tuple[str, ...]] = {
 @functools.cache
 def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     """The names of what may be given by position, if `out` is among them."""
+    text = getattr(function, "__text_signature__", None)
+    if text is not None and "out" not in text:  # reading it takes longer than most traces
+        return ()
     try:
         found = inspect.signature(function).parameters.values()
     except ValueError:
@@ -84,7 +87,7 @@ def written(what: str, results: Any, outs: tuple[Any, ...], casting: str = "same
         if out is None:
             made.append(result)
             continue
-        _sharing.write(out, writing.fitting(out, result, what, casting), what)
+        _sharing.write(out, writing.fitting_result(out, result, what, casting), what)
         made.append(out)
     return tuple(made) if several else made[0]
 

@@ -18,7 +18,19 @@ import numpy as np
 
 from .. import _dtypes, _sharing
 from .._errors import UserIndexError, UserTypeError, UserValueError, fail
-from .._ops import apply, as_array, broadcast, constant, convert, iota, is_array, reshape, select, transpose
+from .._ops import (
+    apply,
+    as_array,
+    broadcast,
+    constant,
+    convert,
+    iota,
+    is_array,
+    reshape,
+    select,
+    stored,
+    transpose,
+)
 from .._registry import implements
 from .indexing import basic, check_other_axes, is_index_array, known_places, point_places, wrapped_places
 from .known import known
@@ -86,7 +98,7 @@ class Places:
 def set_places(x: Any, items: list[Any], value: Any) -> None:
     """x[items] = value, with integer arrays among the items; of several values for one element, the last stays."""
     places = Places(x, items)
-    given = convert(as_array(value), x.dtype)
+    given = stored(value, x.dtype)
     places.write(broadcast_into(given, places.shape, "x[indices] = y"), "x[indices] = y")
 
 
@@ -121,7 +133,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     check_destination("np.put", a, ind, v)
     if mode not in ("raise", "wrap", "clip"):
         fail(UserValueError, f"np.put: mode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
-    values = convert(as_array(v), a.dtype)
+    values = stored(v, a.dtype)
     places = known(ind)
     if places is not None and places.size == 0:
         return
@@ -174,7 +186,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any = -1) -> None:
 
 
 def _put_flat(arr: Any, index: Any, values: Any) -> None:
-    new = broadcast_into(convert(as_array(values), arr.dtype), index.shape, "np.put_along_axis")
+    new = broadcast_into(stored(values, arr.dtype), index.shape, "np.put_along_axis")
     places, mode = point_places([index], [arr.size], 0)
     _write_flat(arr, places, mode, new, "np.put_along_axis")
 
@@ -185,7 +197,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     condition = reshape(convert(as_array(mask), _dtypes.BOOL), [np.size(mask)])
     if condition.size != arr.size:
         fail(UserValueError, "place: mask and data must be the same size")
-    values = convert(as_array(vals), arr.dtype)
+    values = stored(vals, arr.dtype)
     if values.size == 0:
         chosen = known(mask)
         if chosen is not None and not chosen.any():
@@ -211,7 +223,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
     condition = convert(as_array(mask), _dtypes.BOOL)
     if condition.size != a.size:
         fail(UserValueError, "putmask: mask and data must be the same size")
-    given = convert(as_array(values), a.dtype)
+    given = stored(values, a.dtype)
     if given.size == 0 or a.size == 0:
         return
     new = given if given.shape == a.shape else reshape(_cycled(given, a.size), a.shape)
@@ -225,7 +237,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
         fail(UserValueError, "array must be at least 2-d")
     if a.ndim > 2 and len(set(a.shape)) > 1:
         fail(UserValueError, "All dimensions of input must be of equal length")
-    values = convert(as_array(val), a.dtype)
+    values = stored(val, a.dtype)
     if a.size == 0:
         return
     if values.size == 1 and not (wrap and a.ndim == 2):

@@ -237,7 +237,8 @@ def atleast_3d(*arys: Any) -> Any:
 @_sharing.shares
 def flip(m: Any, axis: Any = None) -> Any:
     x = as_array(m)
-    return reverse(x, axes_of(x, axis))
+    axes = axes_of(x, axis)
+    return reverse(x, axes) if x.ndim else _sharing.fresh(x)  # NumPy has a scalar there
 
 
 @implements(np.fliplr)

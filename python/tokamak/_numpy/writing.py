@@ -13,7 +13,7 @@ import numpy as np
 from .. import _sharing
 from .._errors import Unsupported, UserIndexError, UserTypeError, UserValueError, fail, unsupported
 from .._native import ArrayBase
-from .._ops import apply, as_array, broadcast, convert, is_array, is_number, reshape, select, slice_axis
+from .._ops import apply, as_array, broadcast, convert, is_array, is_number, reshape, select, slice_axis, stored
 from .._registry import implements
 from .._unknown import IN_NDARRAY, need_more
 from .indexing import basic, expanded, is_index_array
@@ -81,8 +81,8 @@ def _write_slices(x: Any, items: list[Any], axis: int, value: Any) -> None:
     places = items[axis].tolist()
     shape = list(basic(x, [slice(None) if i == axis else item for i, item in enumerate(items)]).shape)
     shape[axis] = len(places)
-    given = _sharing.fresh(as_array(value))  # it may be a view of x
-    new = broadcast_into(convert(given, x.dtype), shape, "x[indices] = y")
+    given = _sharing.fresh(stored(value, x.dtype))  # it may be a view of x
+    new = broadcast_into(given, shape, "x[indices] = y")
     for i, place in enumerate(places):
         one = basic(x, [place if k == axis else item for k, item in enumerate(items)])
         _sharing.write(one, reshape(slice_axis(new, axis, i, i + 1), one.shape), "x[indices] = y")
@@ -90,10 +90,18 @@ def _write_slices(x: Any, items: list[Any], axis: int, value: Any) -> None:
 
 def fitting(x: Any, value: Any, what: str, casting: Any) -> Any:
     """What is written to all of x: of its dtype and shape."""
-    given = as_array(value)
-    if not np.can_cast(given.dtype, x.dtype, casting):
-        fail(UserTypeError, f"{what}: cannot cast {given.dtype} to {x.dtype} in place; use astype")
-    return broadcast_into(convert(given, x.dtype), x.shape, what)
+    if not (is_number(value) and np.can_cast(np.result_type(value, x.dtype), x.dtype, casting)):
+        given = as_array(value)
+        if not np.can_cast(given.dtype, x.dtype, casting):
+            fail(UserTypeError, f"{what}: cannot cast {given.dtype} to {x.dtype} in place; use astype")
+    return broadcast_into(stored(value, x.dtype), x.shape, what)
+
+
+def fitting_result(x: Any, result: Any, what: str, casting: Any) -> Any:
+    """What a result that x is the place for becomes there: NumPy takes none with more axes, not even of one element."""
+    if result.ndim > x.ndim:
+        fail(UserValueError, f"{what}: {result._type_text} does not fit into the shape {tuple(x.shape)}")
+    return fitting(x, result, what, casting)
 
 
 def broadcast_into(value: Any, shape: Sequence[int], what: str) -> Any:
@@ -123,7 +131,7 @@ def _masked(x: Any, mask: Any, axis: int, given: Any) -> Any:
         if not is_same_mask(given.mask, mask) or given.values.shape != x.shape:
             refuse("x[mask] = y[other_mask]")
         return select(where, convert(given.values, x.dtype), x)
-    value = as_array(given)
+    value = stored(given, x.dtype)
     behind = x.ndim - axis - mask.ndim
     if value.ndim == behind + 1 and value.shape[0] == 1:
         value = reshape(value, value.shape[1:])
@@ -133,7 +141,7 @@ def _masked(x: Any, mask: Any, axis: int, given: Any) -> Any:
             f"x[mask] = y with y of {value._type_text} is not supported, because how many elements are true depends "
             "on values: use np.where(mask, y, x) with a y of the shape of x",
         )
-    return select(where, broadcast_into(convert(value, x.dtype), x.shape, "x[mask] = y"), x)
+    return select(where, broadcast_into(value, x.shape, "x[mask] = y"), x)
 
 
 def _at_known_places(x: Any, key: Any, value: Any) -> Any:
@@ -142,8 +150,7 @@ def _at_known_places(x: Any, key: Any, value: Any) -> Any:
         places = np.arange(x.size).reshape(x.shape)[key]
     except IndexError as error:
         fail(UserIndexError, f"x[indices] = y: {error} ({x._type_text})")
-    given = as_array(value)
-    new = broadcast_into(convert(given, x.dtype), places.shape, "x[indices] = y")
+    new = broadcast_into(stored(value, x.dtype), places.shape, "x[indices] = y")
     flat = with_known_places(
         reshape(_sharing.fresh(x), [x.size]), places.ravel(), reshape(new, [places.size])
     )
@@ -165,7 +172,7 @@ def with_known_places(x: Any, places: np.ndarray, new: Any) -> Any:
 @implements(np.copyto)
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     check_destination("np.copyto", dst, src, where)
-    new = fitting(dst, src, "np.copyto", "unsafe" if is_number(src) else casting)
+    new = fitting(dst, src, "np.copyto", casting)
     if where is not True:
         new = select(broadcast(as_array(where), dst.shape), new, dst)
     _sharing.write(dst, new, "np.copyto")

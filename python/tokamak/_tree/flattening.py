@@ -129,10 +129,17 @@ def _attribute_parts(
         inner: list[Any] = []
         mark = None if current.session is None else current.session.mark()
         structure = flatten(value, inner)
-        if all(is_array(leaf) or type(leaf) in numbers for leaf in inner) and structure != NONE:
+        if _are_arguments(inner, numbers) and structure != NONE:
             leaves.extend(inner)
             yield name, structure
             continue
         if current.session is not None and mark is not None:
             current.session.back_to(mark)
         yield name, ("value", Identity(value))
+
+
+def _are_arguments(leaves: list[Any], numbers: tuple[type, ...]) -> bool:
+    """Whether what an attribute holds is arguments: arrays, and numbers beside them. Numbers by themselves are part of the program."""
+    if any(is_array(leaf) for leaf in leaves):
+        numbers = (bool, int, float)
+    return all(is_array(leaf) or type(leaf) in numbers for leaf in leaves)
