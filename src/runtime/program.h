@@ -12,6 +12,7 @@
 #include "runtime/block_step.h"
 #include "runtime/program_observer.h"
 #include "runtime/sort_step.h"
+#include "runtime/step_chain.h"
 #include "tokamak/types.h"
 
 namespace tokamak {
@@ -59,6 +60,7 @@ class Program {
       output_in_place;  ///< by output: it may lie where the input does that it has new elements of
   std::vector<Tensor> constants;
   std::vector<Step> steps;
+  std::vector<StepChain> chains;  ///< of steps that run together, in order
   std::vector<Copy> copies;
   std::shared_ptr<const ProgramObserver> observer;  ///< null: nobody looks
   int64_t arena_bytes = 0;
