@@ -185,7 +185,7 @@ class Growing {
   /// Takes the step in, if it may run together with those before it.
   bool add(const Program::Step& step, const Reach& reach) {
     const std::vector<Footprint>& footprints = reach.footprints;
-    if (steps_.size() == kMostSteps || streams_ || footprints.empty() || !is_large(step)) return false;
+    if (steps_.size() == kMostSteps || streams_ || footprints.empty()) return false;
     int64_t shift = 0;
     int64_t least_tasks = least_tasks_;
     std::vector<int64_t> backwards(steps_.size(), INT64_MIN);
@@ -253,11 +253,6 @@ class Growing {
     return distance;
   }
 
-  /// Whether the second caches do not have room for all that it works on.
-  bool is_large(const Program::Step& step) const {
-    return step.bytes_read + step.bytes_written > 2 * cpu_.l2_bytes;
-  }
-
   const Cpu& cpu_;
   StepChain chain_;
   std::vector<const std::vector<Footprint>*> steps_;
@@ -269,13 +264,19 @@ class Growing {
   bool streams_ = false;  ///< the last one
 };
 
+/// Whether the second caches do not have room for all that it works on.
+bool is_large(const Program::Step& step, const Cpu& cpu) {
+  return step.bytes_read + step.bytes_written > 2 * cpu.l2_bytes;
+}
+
 }  // namespace
 
 std::vector<StepChain> find_step_chains(const Program& program, const Cpu& cpu) {
   std::vector<StepChain> chains;
   if (!is_enabled(Part::blocking) || program.steps.size() < 2) return chains;
   std::vector<Reach> reaches;
-  for (const Program::Step& step : program.steps) reaches.push_back(StepReach(program, step).run());
+  for (const Program::Step& step : program.steps)
+    reaches.push_back(is_large(step, cpu) ? StepReach(program, step).run() : Reach{});
   for (size_t first = 0; first < program.steps.size();) {
     Growing growing(cpu, first);
     size_t end = first;
