@@ -59,6 +59,7 @@ ABLATIONS = [
     Contestant("pool", "no pool of memory", "tokamak", {"TOKAMAK_DISABLE": "pool"}),
     Contestant("vector-math", "no vector math", "tokamak", {"TOKAMAK_DISABLE": "vector-math"}),
     Contestant("streaming", "no non-temporal stores", "tokamak", {"TOKAMAK_DISABLE": "streaming"}),
+    Contestant("blocking", "no blocks of steps", "tokamak", {"TOKAMAK_DISABLE": "blocking"}),
     Contestant("threads", "one thread", "tokamak", {"TOKAMAK_NUM_THREADS": "1"}),
 ]
 

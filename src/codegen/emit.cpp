@@ -157,12 +157,14 @@ void NestEmitter::on(const std::shared_ptr<Branch>& branch) {
   llvm::BasicBlock* otherwise = f_.new_block("otherwise");
   llvm::BasicBlock* after = f_.new_block("joined");
   b.CreateCondBr(holds, then, otherwise);
+  ++f_.lanes.branches;
   b.SetInsertPoint(then);
   body(branch->body);
   b.CreateBr(after);
   b.SetInsertPoint(otherwise);
   body(branch->otherwise);
   b.CreateBr(after);
+  --f_.lanes.branches;
   b.SetInsertPoint(after);
 }
 

@@ -82,6 +82,7 @@ Value* LaneBuilder::choose(Value* condition, Value* yes, Value* no) {
 }
 
 Value* LaneBuilder::number_in_lanes(llvm::Constant* number, unsigned lanes) {
+  if (branches > 0 && module_.cpu.avx512) return spread(number, lanes);
   llvm::GlobalVariable* memory = module_.register_of(number);
   auto* type = llvm::cast<llvm::FixedVectorType>(memory->getValueType());
   const unsigned in_register = type->getNumElements();

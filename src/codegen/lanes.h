@@ -71,11 +71,13 @@ class LaneBuilder final : public ScalarBuilder {
   llvm::Value* active_mask(unsigned lanes, unsigned bits = 32);
   /// Floating-point results may be fused with what they feed (fast_math, and only around plain + - *).
   bool contract = false;
+  int branches = 0;  ///< that are being emitted: what is emitted now may not run
 
  private:
   llvm::Value* emit(Prim prim, std::span<llvm::Value* const> x);
   /// A number in all lanes, from memory: instructions can read it there. LLVM would broadcast it into a
   /// register of its own first, and math functions have more numbers than there are registers.
+  /// Where something is done only on a condition, LLVM does not take what reads memory out of loops.
   llvm::Value* number_in_lanes(llvm::Constant* number, unsigned lanes);
   /// and, or, xor. Conditions in more lanes than a register holds stay as wide as what was compared: LLVM
   /// would pack them into bytes and unpack them again.

@@ -5,6 +5,7 @@
 
 #include "driver/checks/buffer_sites.h"
 #include "driver/in_place.h"
+#include "driver/step_chains.h"
 #include "fusion/fuse.h"
 #include "fusion/hidden.h"
 #include "fusion/product.h"
@@ -43,6 +44,7 @@ class Assembly {
       if (options_.checks.compare_values()) result.memory.push_back(memory_of(kernels_[number], result.plan));
     }
     if (!before_.empty()) check_first(result.step_of);
+    program_->chains = find_step_chains(*program_, current_cpu());
     for (const Program::Step& step : program_->steps) program_->total_cost += step.cost;
     program_->arena_bytes = result.plan.arena_bytes;
     for (const auto& [value, request] : request_of_) {

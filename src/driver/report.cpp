@@ -192,6 +192,12 @@ std::shared_ptr<Explanation> explain(const Journey& journey) {
     explanation->steps_.push_back(step.kernel->name + ": reads " + bytes_text(step.bytes_read) + ", writes " +
                                   bytes_text(step.bytes_written));
   }
+  for (const StepChain& chain : program.chains) {
+    explanation->steps_[chain.first] += "; together with the next " +
+                                        std::to_string(chain.shifts.size() - 1) + ", " +
+                                        std::to_string(chain.block_tasks) + " of " +
+                                        std::to_string(program.steps[chain.first].tasks) + " tasks at a time";
+  }
   explanation->memory_ = memory_of(journey);
   log_explanation(*explanation);
   return explanation;

@@ -1,10 +1,13 @@
 #include "runtime/program.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
+#include <thread>
 
 #include "runtime/buffer_pool.h"
+#include "runtime/futex.h"
 #include "runtime/profiler.h"
 #include "runtime/thread_pool.h"
 #include "support/rounding.h"
@@ -129,6 +132,126 @@ void check(const Program::Step& step, int32_t failed_check) {
   throw step.kernel->checks[static_cast<size_t>(failed_check) - 1].error;
 }
 
+size_t stride_slots(const Program::Step& step, const Running& running) {
+  size_t slots = 0;
+  for (int input : step.strided_inputs) slots += running.rank_of(input);
+  return slots;
+}
+
+void fill_frame(const Program::Step& step, const Running& running, void** buffers, int64_t* strides) {
+  for (size_t i = 0; i < step.buffers.size(); ++i) buffers[i] = running.find(step.buffers[i]);
+  for (int input : step.strided_inputs)
+    strides = std::copy_n(running.strides[input], running.rank_of(input), strides);
+}
+
+/// Runs the steps of a chain, block by block.
+class ChainRun {
+ public:
+  ChainRun(const StepChain& chain, const Running& running)
+      : chain_(chain), steps_(running.program.steps), ended_(static_cast<size_t>(chain.blocks)) {
+    for (size_t i = chain.first; i < chain.end(); ++i) {
+      const Program::Step& step = steps_[i];
+      Frame& frame = frames_.emplace_back();
+      frame.buffers.resize(step.buffers.size());
+      frame.strides.resize(stride_slots(step, running));
+      fill_frame(step, running, frame.buffers.data(), frame.strides.data());
+    }
+  }
+
+  void run() {
+    const bool is_recorded = profiler::enabled();
+    if (is_recorded) times_ = std::vector<std::atomic<int64_t>>(frames_.size());
+    const int64_t start = is_recorded ? profiler::now_ns() : 0;
+    ThreadPool& pool = ThreadPool::instance();
+    const auto workers = static_cast<int>(std::min<int64_t>(pool.num_threads(), chain_.blocks));
+    int64_t per_worker = 0;
+    for (size_t i = chain_.first; i < chain_.end(); ++i)
+      per_worker = std::max(per_worker, round_up(steps_[i].kernel->scratch_bytes, kBlockAlignment));
+    Block scratch;
+    if (per_worker != 0) scratch = BufferPool::instance().allocate(per_worker * workers);
+    auto* base = static_cast<std::byte*>(scratch.data());
+    pool.run(
+        workers, 1,
+        [&](int64_t, int64_t, int worker) {
+          for (int64_t block = next_++; block < chain_.blocks; block = next_++)
+            run_block(block, per_worker == 0 ? nullptr : base + worker * per_worker);
+        },
+        workers);
+    if (is_recorded) record(start, profiler::now_ns());
+  }
+
+ private:
+  struct Frame {
+    std::vector<void*> buffers;
+    std::vector<int64_t> strides;
+  };
+
+  void run_block(int64_t block, std::byte* scratch) {
+    for (size_t i = 0; i < frames_.size(); ++i) {
+      if (block > 0) wait_for(block - 1, i);
+      const int64_t start = times_.empty() ? 0 : profiler::now_ns();
+      run_tasks(i, block, scratch);
+      if (!times_.empty()) times_[i] += profiler::now_ns() - start;
+      ended_[static_cast<size_t>(block)].store(i + 1, std::memory_order_release);
+    }
+  }
+
+  void run_tasks(size_t i, int64_t block, std::byte* scratch) {
+    const Program::Step& step = steps_[chain_.first + i];
+    const int64_t first = block * chain_.block_tasks - chain_.shifts[i];
+    const int64_t begin = std::max<int64_t>(first, 0);
+    const int64_t end = std::min(first + chain_.block_tasks, step.kernel->nests[0].root.extent);
+    if (begin >= end) return;
+    int32_t failed_check = 0;  // there are none
+    const KernelFrame frame{.buffers = frames_[i].buffers.data(),
+                            .strides = frames_[i].strides.data(),
+                            .failed_check = &failed_check,
+                            .numbers = step.numbers.data()};
+    step.code->nests()[0](&frame, begin, end, scratch);
+  }
+
+  /// Until the block has ended so many steps. Another thread is at it, which began before this one.
+  void wait_for(int64_t block, size_t steps) const {
+    constexpr int kSpins = 4000;
+    const std::atomic<size_t>& ended = ended_[static_cast<size_t>(block)];
+    for (int spin = 0; ended.load(std::memory_order_acquire) < steps; ++spin) {
+      if (spin < kSpins) {
+        spin_pause();
+      } else {
+        std::this_thread::yield();
+      }
+    }
+  }
+
+  /// The steps as if they had run one after the other, each for its share of the time that threads worked.
+  void record(int64_t start, int64_t end) const {
+    double all = 0;
+    for (const std::atomic<int64_t>& time : times_) all += static_cast<double>(time.load());
+    double before = 0;
+    for (size_t i = 0; i < times_.size(); ++i) {
+      const double after = before + static_cast<double>(times_[i].load());
+      auto moment = [&](double work) {
+        return all == 0 ? start : start + std::llround(static_cast<double>(end - start) * work / all);
+      };
+      const Program::Step& step = steps_[chain_.first + i];
+      profiler::record(step.kernel->name, {.category = ProfileCategory::kernel,
+                                           .start_ns = moment(before),
+                                           .end_ns = moment(after),
+                                           .bytes_read = step.bytes_read,
+                                           .bytes_written = step.bytes_written,
+                                           .flops = step.flops});
+      before = after;
+    }
+  }
+
+  const StepChain& chain_;
+  const std::vector<Program::Step>& steps_;
+  std::vector<Frame> frames_;
+  std::vector<std::atomic<size_t>> ended_;   ///< by block: steps
+  std::atomic<int64_t> next_ = 0;            ///< block
+  std::vector<std::atomic<int64_t>> times_;  ///< by step: nanoseconds of all threads, if somebody looks
+};
+
 void run_step(const Program::Step& step, const Running& running) {
   const bool is_library = step.sort != nullptr || step.block != nullptr;
   ProfileScope profile(is_library ? ProfileCategory::library : ProfileCategory::kernel, step.kernel->name);
@@ -141,17 +264,8 @@ void run_step(const Program::Step& step, const Running& running) {
     return check(step, failed_check);
   }
   SmallArray<void*, 16> buffers(step.buffers.size());
-  for (size_t i = 0; i < step.buffers.size(); ++i) buffers[i] = running.find(step.buffers[i]);
-  size_t slots = 0;
-  for (int input : step.strided_inputs)
-    slots += running.program.inputs[static_cast<size_t>(input)].shape.size();
-  SmallArray<int64_t, 16> strides(slots);
-  size_t slot = 0;
-  for (int input : step.strided_inputs) {
-    const size_t rank = running.program.inputs[static_cast<size_t>(input)].shape.size();
-    std::copy_n(running.strides[input], rank, strides.data() + slot);
-    slot += rank;
-  }
+  SmallArray<int64_t, 16> strides(stride_slots(step, running));
+  fill_frame(step, running, buffers.data(), strides.data());
   KernelFrame frame{.buffers = buffers.data(),
                     .strides = strides.data(),
                     .failed_check = &failed_check,
@@ -217,7 +331,16 @@ void Program::run(const void* const* input_data, const int64_t* const* input_str
   if (arena_bytes != 0) arena = BufferPool::instance().allocate(arena_bytes);
   const Running running(*this, input_data, input_strides, output_data, static_cast<std::byte*>(arena.data()));
   if (observer != nullptr) return run_observed(running, *observer);
-  for (const Step& step : steps) run_step(step, running);
+  size_t begin = 0;
+  auto run_until = [&](size_t end) {
+    for (; begin < end; ++begin) run_step(steps[begin], running);
+  };
+  for (const StepChain& chain : chains) {
+    run_until(chain.first);
+    ChainRun(chain, running).run();
+    begin = chain.end();
+  }
+  run_until(steps.size());
   copy_repeated_outputs(running);
 }
 

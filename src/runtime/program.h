@@ -12,6 +12,7 @@
 #include "runtime/block_step.h"
 #include "runtime/program_observer.h"
 #include "runtime/sort_step.h"
+#include "runtime/step_chain.h"
 #include "tokamak/types.h"
 
 namespace tokamak {
@@ -61,6 +62,7 @@ class Program {
       output_keeps;  ///< then: not all elements are stored; elsewhere they have to be there before
   std::vector<Tensor> constants;
   std::vector<Step> steps;
+  std::vector<StepChain> chains;  ///< of steps that run together, in order
   std::vector<Copy> copies;
   std::shared_ptr<const ProgramObserver> observer;  ///< null: nobody looks
   int64_t arena_bytes = 0;

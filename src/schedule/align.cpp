@@ -45,9 +45,9 @@ std::optional<Index> elements_before_line(const LoopKernel& kernel, const Loop& 
   return before == Index(0) ? std::nullopt : std::optional(before);
 }
 
-void align_inside(LoopKernel& kernel, Loop& root, BufferId buffer) {
+void align_inside(LoopKernel& kernel, std::vector<Stmt>& all, BufferId buffer) {
   std::vector<Stmt> body;
-  for (Stmt& stmt : root.body) {
+  for (Stmt& stmt : all) {
     Loop* loop = as_loop(stmt);
     const std::optional<Index> before =
         loop == nullptr ? std::nullopt : elements_before_line(kernel, *loop, buffer);
@@ -60,14 +60,27 @@ void align_inside(LoopKernel& kernel, Loop& root, BufferId buffer) {
       loop->bound = Index(loop->extent) - *before;
       substitute_variable(kernel, *loop, loop->var, Index::of(loop->var) + *before);
     } else if (loop != nullptr) {
-      align_inside(kernel, *loop, buffer);
+      align_inside(kernel, loop->body, buffer);
+    } else if (Branch* branch = as_branch(stmt)) {
+      align_inside(kernel, branch->body, buffer);
+      align_inside(kernel, branch->otherwise, buffer);
     }
     body.push_back(std::move(stmt));
   }
-  root.body = std::move(body);
+  all = std::move(body);
 }
 
 }  // namespace
+
+bool is_aligned(const LoopKernel& kernel, BufferId buffer) {
+  bool aligned = true;
+  for (const Nest& nest : kernel.nests) {
+    for_each_loop(nest.root, [&](const Loop& loop) {
+      aligned = aligned && !elements_before_line(kernel, loop, buffer);
+    });
+  }
+  return aligned;
+}
 
 bool can_align(const LoopKernel& kernel, BufferId buffer) {
   bool possible = true;
@@ -80,7 +93,7 @@ bool can_align(const LoopKernel& kernel, BufferId buffer) {
 }
 
 void align(LoopKernel& kernel, const Align& decision) {
-  for (Nest& nest : kernel.nests) align_inside(kernel, nest.root, decision.buffer);
+  for (Nest& nest : kernel.nests) align_inside(kernel, nest.root.body, decision.buffer);
 }
 
 }  // namespace tokamak

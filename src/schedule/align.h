@@ -1,6 +1,6 @@
 #pragma once
 
-// Rows that do not begin at cache lines, written past the caches.
+// Rows that do not begin at cache lines.
 
 #include "schedule/schedule.h"
 
@@ -9,6 +9,9 @@ namespace tokamak {
 /// Whether every loop that stores to the buffer can begin its rounds anywhere: it sums up nothing, the order
 /// of which would change.
 bool can_align(const LoopKernel& kernel, BufferId buffer);
+
+/// Whether rounds begin at cache lines as they are, as far as it matters.
+bool is_aligned(const LoopKernel& kernel, BufferId buffer);
 
 /// Lets rounds of the vector loops that store to the buffer begin at cache lines, after at most one that
 /// stores what comes before the first.

@@ -35,6 +35,8 @@ constexpr int64_t kTaskElements = 8192;
 constexpr int64_t kTransposeTile = 256;
 /// An axis of fewer registers of lanes is short.
 constexpr int64_t kShort = 4;
+/// A vector loop of more registers than this, that covers all of an axis, reads a row that is worth fetching.
+constexpr int64_t kFewRegisters = 2;
 /// A sweep is shared among tasks when there are fewer rows than this, and this many elements in all.
 constexpr int64_t kFewRows = 16;
 constexpr int64_t kLongSweep = 1 << 16;
@@ -78,6 +80,7 @@ class Chooser {
       vectorise_lane_loops();
       decide(Parallelise{});
       stream();
+      align_stores();
       add_turning_nest(result_.loops, turns_);
     }
     return finish();
@@ -237,6 +240,7 @@ class Chooser {
       if (extent(var) > tile) decide(Split{var, tile});
     } else if (domain_.has_sweep) {
       sinks_ = reads_across(var, lanes) && can_sink(result_.loops, var);
+      side_by_side_ = sinks_ || (lanes >= extent(var) && lanes > kFewRegisters * choice.of_a_register());
       const int64_t tile = sinks_ ? rows_side_by_side(lanes) : lanes;
       row_tasks_ /= tile;
       if (extent(var) > tile) decide(Split{var, tile});
@@ -413,7 +417,7 @@ class Chooser {
     const SweptRows rows{.outermost = swept_.front(),
                          .innermost = swept_.back(),
                          .lanes = static_cast<LoopVar>(*vector_axis_),
-                         .side_by_side = sinks_};
+                         .side_by_side = side_by_side_};
     if (const auto decision = choose_fetch_ahead(result_.loops, rows, cpu_)) decide(*decision);
   }
 
@@ -480,6 +484,21 @@ class Chooser {
     }
   }
 
+  /// Where registers are as wide as cache lines, one that is not stored to one line is stored to two. What is
+  /// read from the same places of other rows is aligned with it.
+  void align_stores() {
+    if (!own_outputs_ || domain_.has_sweep || cpu_.vector_bytes != kLine) return;
+    const std::vector<BufferId> past_the_caches = streamed();
+    for (size_t i = 0; i < result_.loops.buffers.size(); ++i) {
+      const auto buffer = static_cast<BufferId>(i);
+      if (result_.loops[buffer].role != Buffer::Role::output || !can_align(result_.loops, buffer) ||
+          std::find(past_the_caches.begin(), past_the_caches.end(), buffer) != past_the_caches.end() ||
+          is_aligned(result_.loops, buffer))
+        continue;
+      decide(Align{buffer});
+    }
+  }
+
   const FusedKernel& fused_;
   const std::vector<Layout>& layouts_;
   const Cpu& cpu_;
@@ -496,7 +515,8 @@ class Chooser {
   std::optional<LoopVar> along_;  ///< besides the vector loop: that of tiles
   std::vector<Turn> turns_;       ///< matrices that are turned around first
   bool sinks_ = false;            ///< the vector loop goes inside the sweeps
-  bool lanes_outside_ = false;    ///< the vector loop has other row loops inside
+  bool side_by_side_ = false;   ///< all rows of the vector loop are swept together, in memory or in registers
+  bool lanes_outside_ = false;  ///< the vector loop has other row loops inside
 };
 
 }  // namespace

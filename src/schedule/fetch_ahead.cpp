@@ -12,7 +12,7 @@ namespace {
 
 /// Rows that lie anywhere are not found by the processor itself: it takes several to hide how long each
 /// takes.
-constexpr int64_t kFarAhead = 4;
+constexpr int64_t kFarAhead = 8;
 
 /// The loop whose iterations are rows, or blocks of rows in lanes: the last one outside of the sweeps.
 std::optional<LoopVar> row_loop(const Loop& root, LoopVar sweep) {
@@ -69,8 +69,8 @@ void for_each_row_read(const LoopKernel& kernel, const Loop& root, const FetchAh
   });
 }
 
-/// What fetches a read of the next row: where the place comes from data, that is read first. It is that of
-/// the first row again after the last.
+/// What fetches a read of the next row: where the place comes from data, that is read first. After the last
+/// row come the first ones of the loop around, and after all the first again.
 std::vector<Stmt> fetches_of(LoopKernel& kernel, const FetchAhead& decision, const Loop& loop,
                              const Load& load) {
   const Extents extents = kernel.extents_function();
@@ -78,18 +78,20 @@ std::vector<Stmt> fetches_of(LoopKernel& kernel, const FetchAhead& decision, con
   const Index next = Index::of(decision.row) + Index(depends_on_data(load.index) ? kFarAhead : 1);
   std::map<ValueId, ValueId> names;
   auto name = [&](ValueId value) { return names.count(value) != 0 ? names.at(value) : value; };
-  auto moved = [&](const Index& index, const Index& row) {
-    return renamed(
-        substitute(
-            index, [&](LoopVar var) { return var == decision.row ? row : Index::of(var); }, extents),
-        name);
+  auto moved = [&](const Index& index, bool by_data) {
+    auto place = [&](LoopVar var) {
+      if (var == decision.row) return by_data ? modulo(next, rows, extents) : next;
+      if (var != decision.around || !by_data) return Index::of(var);
+      return modulo(Index::of(var) + divide(next, rows, extents), extents(var), extents);
+    };
+    return renamed(substitute(index, place, extents), name);
   };
   std::vector<Stmt> fetches;
   if (depends_on_data(load.index)) {
     const std::vector<const Stmt*> steps = place_of(loop.body, load).value();
     for (const Stmt* step : steps) {
       Stmt copy = *step;
-      for_each_index(copy, [&](Index& index) { index = moved(index, modulo(next, rows, extents)); });
+      for_each_index(copy, [&](Index& index) { index = moved(index, true); });
       const ValueId old = *result_of(*step);
       kernel.values.push_back(kernel[old]);
       const auto renamed_result = static_cast<ValueId>(kernel.values.size() - 1);
@@ -103,7 +105,7 @@ std::vector<Stmt> fetches_of(LoopKernel& kernel, const FetchAhead& decision, con
     }
   }
   Prefetch fetch{load.buffer, load.index};
-  for (Index& index : fetch.index) index = moved(index, next);
+  for (Index& index : fetch.index) index = moved(index, depends_on_data(load.index));
   fetches.emplace_back(std::move(fetch));
   return fetches;
 }
@@ -115,7 +117,12 @@ std::optional<FetchAhead> choose_fetch_ahead(const LoopKernel& kernel, const Swe
   const Loop& root = kernel.nests[0].root;
   const std::optional<LoopVar> row = rows.side_by_side ? rows.innermost : row_loop(root, rows.outermost);
   if (kernel.nests.size() != 1 || !row) return std::nullopt;
-  FetchAhead decision{.row = *row, .sweep = rows.innermost, .number = 0, .lanes = rows.lanes, .buffers = {}};
+  FetchAhead decision{.row = *row,
+                      .sweep = rows.innermost,
+                      .around = row_loop(root, rows.innermost),
+                      .number = 0,
+                      .lanes = rows.lanes,
+                      .buffers = {}};
   for_each_row_read(kernel, root, decision, [&](const Loop&, const Load& load) {
     if (kernel[load.buffer].type.bytes() > cpu.l2_bytes && !contains(decision.buffers, load.buffer))
       decision.buffers.push_back(load.buffer);

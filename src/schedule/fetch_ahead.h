@@ -12,7 +12,8 @@ struct SweptRows {
   LoopVar outermost;  ///< swept loop
   LoopVar innermost;
   LoopVar lanes;      ///< the vector loop
-  bool side_by_side;  ///< it goes inside the sweeps: what is swept next takes the place of the next row
+  bool side_by_side;  ///< all of its rows are swept together: what is swept next takes the place of the next
+                      ///< row
 };
 std::optional<FetchAhead> choose_fetch_ahead(const LoopKernel& kernel, const SweptRows& rows, const Cpu& cpu);
 

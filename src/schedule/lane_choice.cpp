@@ -35,11 +35,12 @@ int LaneChoice::of_loop(int64_t extent, bool sweeps) const {
 }
 
 int LaneChoice::of_rows(int64_t extent) const {
-  constexpr int kMostRegisters = 8;
+  // Rows that data says where to find are better kept together: half of all registers.
+  const int most_registers = cpu_.avx512 && looks_up() ? 16 : 8;
   const int lanes = fitting(extent, all_sizes(false), true);
   const auto covering = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(extent)));
   const bool is_cheap = lanes > of_a_register() && !loads_lane_by_lane();
-  return is_cheap && covering <= kMostRegisters * of_a_register() ? static_cast<int>(covering) : lanes;
+  return is_cheap && covering <= most_registers * of_a_register() ? static_cast<int>(covering) : lanes;
 }
 
 int LaneChoice::of_search(const Loop& loop) const {
@@ -73,6 +74,17 @@ double LaneChoice::cost_of_sweeps(const Loop& loop) const {
   for (const Stmt& stmt : loop.body)
     if (const Loop* inner = as_loop(stmt)) cost += cost_of_sweeps(*inner);
   return cost;
+}
+
+bool LaneChoice::looks_up() const {
+  bool found = false;
+  for (const Nest& nest : loops_.nests) {
+    walk(nest.root, [&](const Stmt& stmt) {
+      const auto* load = std::get_if<Load>(&stmt);
+      found = found || (load != nullptr && depends_on_data(load->index));
+    });
+  }
+  return found;
 }
 
 /// Whether a place in memory is found by reading another, and that by one more, and so on, as in a binary

@@ -30,6 +30,7 @@ class LaneChoice {
   double cost_of_sweeps(const Loop& loop) const;
   bool gathers_in_turn() const;
   bool loads_lane_by_lane() const;
+  bool looks_up() const;  ///< whether data says where something is read
   /// Of all nests; what is done once for a row counts only if lanes are rows.
   Sizes all_sizes(bool per_sweep) const;
   int fitting(int64_t extent, const Sizes& sizes, bool sweeps) const;

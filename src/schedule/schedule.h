@@ -4,6 +4,7 @@
 // apply.cpp.
 
 #include <map>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -85,8 +86,9 @@ struct Stream {
 /// While one sweep of a row runs, what the next row reads from `buffers` is brought into the cache.
 struct FetchAhead {
   LoopVar row;
-  LoopVar sweep;  ///< the innermost swept loop
-  int number;     ///< of the sweep that has most to do besides
+  LoopVar sweep;                  ///< the innermost swept loop
+  std::optional<LoopVar> around;  ///< the loop outside of it
+  int number;                     ///< of the sweep that has most to do besides
   LoopVar lanes;
   std::vector<BufferId> buffers;
 };
@@ -122,7 +124,7 @@ struct KeepNeighbours {
   std::map<int64_t, ValueId> values;  ///< all the same, at these places along the loop
 };
 
-/// Rows of the streamed buffer begin anywhere: rounds of the loops that store to it begin at cache lines.
+/// Rows of the buffer begin anywhere: rounds of the loops that store to it begin at cache lines.
 struct Align {
   BufferId buffer;
 };

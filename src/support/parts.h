@@ -13,10 +13,11 @@ enum class Part {
   vector_math,  ///< elementary functions on vectors, not by a call of the C library for every element
   streaming,    ///< large results are stored past the caches
   skipping,     ///< scores of attention that a mask hides are not computed
+  blocking,     ///< steps of a program that follow one another run a block of rows at a time
   winograd,     ///< convolutions with windows of 3x3 by fewer products than there are weights
   disk_cache,   ///< compiled objects are kept for other processes
 };
-inline constexpr int kParts = 7;
+inline constexpr int kParts = 8;
 
 bool is_enabled(Part part);
 
