@@ -67,8 +67,11 @@ void RandomMaker::add_narrow_reductions() {
     const bool along_one = op == Op::argmax || op == Op::argmin || op == Op::cumsum || op == Op::cummax;
     Ints axes = chance(2) ? Ints{axis} : some_axes(type_of(of).rank());
     if (axes.empty()) axes = {axis};
-    const Value reduced =
-        along_one ? graph_.add(op, {of}, {{Attr::axis, axis}}) : graph_.add(op, {of}, {{Attr::axes, axes}});
+    if (along_one) {
+      graph_.add(op, {of}, {{Attr::axis, axis}});
+    } else {
+      graph_.add(op, {of}, {{Attr::axes, axes}});
+    }
     const bool keeps_type = op == Op::reduce_max || op == Op::reduce_min || op == Op::reduce_sum;
     if (keeps_type && axes == Ints{axis} && chance(2))
       graph_.add(op == Op::reduce_sum ? Op::add : Op::sub, {of, reduced_keeping(op, of, axis)});
