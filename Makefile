@@ -18,7 +18,7 @@ WORK ?=
 ARGS ?=
 
 .PHONY: help setup system build demo bench bench-compile notebook guard test test-packages test-cpp test-lit test-python test-example test-site site \
-        explore fuzz fuzz-parser exhaustive asan tsan soak install format lint lint-setup tidy clean distclean
+        explore fuzz fuzz-parser fuzz-files build-libfuzzer exhaustive asan tsan soak install format lint lint-setup tidy clean distclean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -87,14 +87,24 @@ fuzz: build ## Try random programs against the interpreter until stopped; SECOND
 	@$(VENV)/bin/python tests/fuzz/run.py $(if $(SECONDS),--seconds $(SECONDS)) $(if $(FIRST),--first $(FIRST)) \
 	  --keep $(BUILD)/fuzz-failures $(BUILD)/tests/fuzz/fuzz_programs
 
-fuzz-parser: setup ## Give the parser and the passes made-up text until stopped; SECONDS=600 for so long
+fuzz-parser: build-libfuzzer ## Give the parser and the passes made-up text until stopped; SECONDS=600 for so long
+	$(call libfuzzer,fuzz_text,$(wildcard tests/ir/*))
+
+fuzz-files: build-libfuzzer ## Give other readers of files made-up bytes until stopped; SECONDS=600 for so long
+	$(call libfuzzer,fuzz_files,tests/fuzz/files/seeds)
+
+build-libfuzzer: setup
 	@scripts/install-packages.sh clang-22 libclang-rt-22-dev
 	@cmake --preset libfuzzer >/dev/null
 	@cmake --build --preset libfuzzer --parallel $(JOBS)
-	@mkdir -p build-libfuzzer/corpus build-libfuzzer/found
-	@build-libfuzzer/tests/fuzz/fuzz_text -max_len=4096 -timeout=20 -rss_limit_mb=4096 \
-	  -artifact_prefix=build-libfuzzer/found/ -print_final_stats=1 $(if $(SECONDS),-max_total_time=$(SECONDS)) \
-	  build-libfuzzer/corpus $(wildcard tests/ir/*)
+
+# The program, and what it begins with. What it finds worth keeping stays from run to run.
+define libfuzzer
+@mkdir -p build-libfuzzer/corpus/$(1) build-libfuzzer/found
+@build-libfuzzer/tests/fuzz/$(1) -max_len=4096 -timeout=20 -rss_limit_mb=4096 \
+  -artifact_prefix=build-libfuzzer/found/ -print_final_stats=1 $(if $(SECONDS),-max_total_time=$(SECONDS)) \
+  build-libfuzzer/corpus/$(1) $(2)
+endef
 
 exhaustive: build ## Try all values of f32, f16, bf16 and all pairs of int8, and write docs/numerics.md; ARGS="--function exp" for less
 	@rm -f $(BUILD)/exhaustive.jsonl

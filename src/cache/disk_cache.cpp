@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "cache/entry.h"
+#include "support/forking.h"
 #include "support/log.h"
 #include "support/parts.h"
 
@@ -148,7 +149,8 @@ DiskCache* DiskCache::instance() {
       return true;
     }
     of_process = new DiskCache(settings);  // never destroyed: threads may compile until the very end
-    pthread_atfork(nullptr, nullptr, [] { of_process.load()->start_afresh_in_child(); });
+    act_while_forking({.in_child = [](void*) { of_process.load()->start_afresh_in_child(); }},
+                      LockKind::runtime);
     std::atexit(finish);
     return true;
   }();

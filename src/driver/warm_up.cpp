@@ -9,6 +9,7 @@
 #include "cache/disk_cache.h"
 #include "driver/compile.h"
 #include "ir/text.h"
+#include "runtime/buffer_pool.h"
 #include "support/forking.h"
 #include "support/log.h"
 #include "tokamak/errors.h"
@@ -32,6 +33,7 @@ func @warm_up(%x: f32[64], %y: f64[64]) {
 )";
 
 void warm_up() noexcept {
+  (void)BufferPool::instance();  // which asks the system how much memory there may be
   const logging::Silence silence;
   const DiskCachePause without_disk;  // LLVM has to have worked once, and importing a package writes no files
   try {

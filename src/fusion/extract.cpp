@@ -16,8 +16,15 @@ class Extraction {
   Extraction(const Groups& state, int group, std::vector<Value> outputs)
       : state_(state), group_(group), outputs_(std::move(outputs)) {
     const std::optional<Value> product = state.groups[static_cast<size_t>(group)].product;
-    for (size_t operand = 0; product && operand < 2; ++operand)
-      operands_.insert(read_of_operand(state.graph, *product, operand).array);
+    for (size_t operand = 0; product && operand < 2; ++operand) {
+      const Value array = read_of_operand(state.graph, *product, operand).array;
+      operands_.insert(array);
+      Value value = *product;
+      for (size_t input = operand; value != array; input = 0) {
+        on_the_way_.insert({value, input});
+        value = state.graph[value].inputs[input];
+      }
+    }
     const std::optional<Value> sort = state.groups[static_cast<size_t>(group)].sort;
     if (sort) operands_.insert(read_of_sorted(state.graph, *sort).array);
   }
@@ -45,7 +52,7 @@ class Extraction {
     }
     for (Value value : seen) {
       if (is_read(value)) continue;
-      const Value made = copy(value, mapping, kernel.body);
+      const Value made = copy(value, mapping, kernel);
       mapping[static_cast<uint32_t>(value)] = made;
       kernel.members.push_back(value);
       if (kernel.body[made].op == Op::constant) kernel.numbers.push_back({made, value});
@@ -80,11 +87,26 @@ class Extraction {
     return state_[value].group != group_ && group.recomputed.count(value) == 0;
   }
 
-  Value copy(Value value, const std::unordered_map<uint32_t, Value>& mapping, Graph& body) const {
+  Value copy(Value value, const std::unordered_map<uint32_t, Value>& mapping, FusedKernel& kernel) {
     const Node& node = state_.graph[value];
     std::vector<Value> inputs;
-    for (Value input : node.inputs) inputs.push_back(mapping.at(static_cast<uint32_t>(input)));
-    return body.add_copy(state_.graph, node, std::move(inputs));
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const Value input = node.inputs[i];
+      const bool is_number = is_inline_constant(state_.graph[input]) && operands_.count(input) != 0 &&
+                             on_the_way_.count({value, i}) == 0;
+      inputs.push_back(is_number ? number(input, kernel) : mapping.at(static_cast<uint32_t>(input)));
+    }
+    return kernel.body.add_copy(state_.graph, node, std::move(inputs));
+  }
+
+  /// A number that is an operand of the product, too, and in memory for that.
+  Value number(Value constant, FusedKernel& kernel) {
+    const auto [known, is_new] = numbers_.try_emplace(static_cast<uint32_t>(constant));
+    if (is_new) {
+      known->second = kernel.body.add_copy(state_.graph, state_.graph[constant], {});
+      kernel.numbers.push_back({known->second, constant});
+    }
+    return known->second;
   }
 
   /// Members that turned out not to be needed may have been the ones that sweep.
@@ -105,6 +127,8 @@ class Extraction {
   int group_;
   std::vector<Value> outputs_;
   std::set<Value> operands_;
+  std::set<std::pair<Value, size_t>> on_the_way_;  ///< from the product to them: nodes, and which input it is
+  std::unordered_map<uint32_t, Value> numbers_;
 };
 
 }  // namespace

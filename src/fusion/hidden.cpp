@@ -84,6 +84,9 @@ class Search {
     if (node.op == Op::sub && scores_ == node.inputs[0] &&
         row_source(body_, node.inputs[1]) == greatest_of_scores())
       return Kind::shifted;
+    if (node.op == Op::mul && first == Kind::zero && is_number(body_, node.inputs[1]) &&
+        std::isfinite(number(body_, node.inputs[1])))
+      return Kind::zero;
     if (node.op == Op::div && first == Kind::zero) {
       const Node& total = body_[row_source(body_, node.inputs[1])];
       if (total.op == Op::reduce_sum && kind(total.inputs[0]) == Kind::zero) return Kind::zero;

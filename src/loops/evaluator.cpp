@@ -259,7 +259,8 @@ ValueId Evaluator::data_index(Value value, size_t operand, const std::vector<Ind
                               const Guard& guard) {
   const Node& node = body_[value];
   ValueId index = evaluate(node.inputs[operand], at, guard);
-  const bool is_checked = rules::may_fail(node) && checked_.count(value) == 0;
+  // Of an axis without places nothing is gathered, though it may stand where it is never read.
+  const bool is_checked = rules::may_fail(node) && checked_.count(value) == 0 && extent != 0;
   if (kernel_[index] == DType::i32 && !is_checked && guard.empty() && extent <= INT32_MAX) {
     return builder_.compute(Op::convert, {clamped(index, extent)},
                             DType::i64);  // lanes have min and max of i32

@@ -1,6 +1,8 @@
 #include "passes/normalise_late.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <optional>
 
 #include "ops/contract.h"
@@ -71,12 +73,19 @@ class LateNormalisation {
            reduction.attributes.ints(Attr::axes) == axes;
   }
 
+  /// The largest power of two that, times as many exponentials as a sum has, is less than 1.
+  static double scale_for(const TensorType& exponentials, const DotAxes& axes) {
+    const auto count = static_cast<uint64_t>(extent_of(exponentials.shape, axes.lhs_contract));
+    return std::ldexp(1.0, -static_cast<int>(std::bit_width(count)));
+  }
+
   Value divided_after(const Node& dot, const Normalised& operand) {
     Graph& made = rewriter_.graph();
     const TensorType& lhs = graph_.type_of(dot.inputs[0]);
     const DotAxes axes = dot_axes(dot.attributes, lhs.rank(), graph_.type_of(dot.inputs[1]).rank());
-    const Value product = made.add(Op::dot, {rewriter_(operand.exponentials), rewriter_(dot.inputs[1])},
-                                   dot.attributes, dot.where);
+    const Value scale = made.add_constant(scalar_tensor(lhs.dtype, scale_for(lhs, axes)), dot.where);
+    const Value weights = made.add(Op::mul, {rewriter_(operand.exponentials), scale}, {}, dot.where);
+    const Value product = made.add(Op::dot, {weights, rewriter_(dot.inputs[1])}, dot.attributes, dot.where);
     Ints kept = axes.lhs_batch;
     kept.insert(kept.end(), axes.lhs_free.begin(), axes.lhs_free.end());
     Ints permutation;
@@ -87,8 +96,10 @@ class LateNormalisation {
       shape.push_back(lhs.shape[static_cast<size_t>(axis)]);
     }
     shape.insert(shape.end(), axes.rhs_free.size(), 1);
-    const Value turned = made.add(Op::transpose, {rewriter_(operand.sums)},
-                                  {{Attr::permutation, std::move(permutation)}}, dot.where);
+    const Node& sum = graph_[operand.sums];
+    const Value scaled = made.add(Op::reduce_sum, {weights}, sum.attributes, sum.where);
+    const Value turned =
+        made.add(Op::transpose, {scaled}, {{Attr::permutation, std::move(permutation)}}, dot.where);
     const Value sums = made.add(Op::reshape, {turned}, {{Attr::shape, std::move(shape)}}, dot.where);
     return made.add(Op::div, {product, sums}, {}, dot.where);
   }

@@ -364,7 +364,7 @@ class BlockRun {
     std::byte* multiply(size_t i, const Part& part, std::byte* fed) {
       const BlockStage& stage = run_.step_.stages[i];
       const ScratchLayout::Stage& at = run_.scratch_.stages[i];
-      if (stage.lhs.place.kind == Place::Kind::block) {
+      if (stage.lhs.is_fed()) {
         const BlockStage& before = run_.step_.stages[i - 1];
         ProductOperand& operand = stages_[i].lhs.operand;
         operand.dtype = before.result_dtype;

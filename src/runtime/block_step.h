@@ -42,7 +42,7 @@ struct BlockMaker {
 struct BlockOperand {
   DType dtype;
   OperandRead read;              ///< its `array` is not used
-  Place place;                   ///< of the array; a block: the rows that the stage before has made
+  Place place;                   ///< of the array; a block: made by the stage before, or only there packed
   std::vector<int64_t> strides;  ///< bytes, by axis of the array
   int strided_input = -1;        ///< a program input whose strides are known at run time: those instead
   int64_t lines = 0;
@@ -54,6 +54,9 @@ struct BlockOperand {
   /// It is multiplied where it lies, if it lies as the method takes it; packed with each block otherwise.
   bool in_rows = false;
   bool windows = false;  ///< read where they overlap, if they lie as the method takes them; packed otherwise
+
+  /// Whether it is the rows that the stage before has made, and not packed from elsewhere.
+  bool is_fed() const { return place.kind == Place::Kind::block && !packed; }
 };
 
 /// A product, then a kernel on its result; or the kernel alone.

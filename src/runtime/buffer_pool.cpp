@@ -1,7 +1,6 @@
 #include "runtime/buffer_pool.h"
 
 #include <malloc.h>
-#include <pthread.h>
 
 #include <algorithm>
 #include <array>
@@ -17,6 +16,7 @@
 #include "runtime/profiler.h"
 #include "runtime/size_classes.h"
 #include "runtime/system_memory.h"
+#include "support/forking.h"
 #include "support/log.h"
 #include "support/parts.h"
 #include "support/sizes.h"
@@ -208,32 +208,36 @@ struct BufferPool::Registration {
 
   /// All locks are held across a fork, so that the child finds everything whole; the caches of threads that
   /// it does not have go to its store.
-  static void before_fork() {
-    State& state = *instance().state_;
+  static void before_fork(void* pool) {
+    State& state = *static_cast<BufferPool*>(pool)->state_;
     state.registry_mutex.lock();
     for (ThreadCache* cache : state.caches) cache->lock.lock();
     state.store_mutex.lock();
   }
-  static void after_fork() {
-    State& state = *instance().state_;
+  static void after_fork(void* pool) {
+    State& state = *static_cast<BufferPool*>(pool)->state_;
     state.store_mutex.unlock();
     for (ThreadCache* cache : state.caches) cache->lock.unlock();
     state.registry_mutex.unlock();
   }
-  static void after_fork_in_child() {
-    State& state = *instance().state_;
+  static void after_fork_in_child(void* pool) {
+    State& state = *static_cast<BufferPool*>(pool)->state_;
     const std::vector<ThreadCache*> all = state.caches;
     for (ThreadCache* cache : all) {
       if (cache != this_thread_cache) state.dissolve(cache, true);
     }
-    after_fork();
+    after_fork(pool);
   }
 };
 
 BufferPool& BufferPool::instance() {
   static BufferPool* pool = [] {
     auto* created = new BufferPool;
-    pthread_atfork(Registration::before_fork, Registration::after_fork, Registration::after_fork_in_child);
+    act_while_forking({.of = created,
+                       .before = Registration::before_fork,
+                       .in_parent = Registration::after_fork,
+                       .in_child = Registration::after_fork_in_child},
+                      LockKind::runtime);
     return created;
   }();
   return *pool;

@@ -106,6 +106,7 @@ std::vector<std::string> group_folders(const Hierarchy& hierarchy) {
     const bool shown = group.starts_with(hierarchy.mount_root);
     group = shown ? group.substr(hierarchy.mount_root.size()) : "";
   }
+  if (!group.starts_with('/')) group.clear();  // it is no path, or only begins as the one shown does
   std::vector<std::string> folders;
   while (!group.empty() && group != "/") {
     folders.push_back(hierarchy.mount_point + group);
@@ -125,8 +126,9 @@ void add_cpu_quota(GroupLimits& limits, int64_t quota, int64_t period) {
 }
 
 void add_memory(GroupLimits& limits, int64_t limit, int64_t used, int64_t droppable) {
+  if (limit < 0) return;
   lower(limits.memory, limit);
-  const int64_t in_use = std::max<int64_t>(used - droppable, 0);
+  const int64_t in_use = std::max<int64_t>(std::max<int64_t>(used, 0) - std::max<int64_t>(droppable, 0), 0);
   lower(limits.memory_available, std::max<int64_t>(limit - in_use, 0));
 }
 

@@ -9,6 +9,8 @@
 #include <mutex>
 #include <utility>
 
+#include "support/forking.h"
+
 namespace tokamak {
 
 namespace profiler {
@@ -61,22 +63,25 @@ struct Recorder {
   std::vector<std::shared_ptr<ThreadEvents>> threads;
 };
 
-Recorder& recorder();
-
 /// Locks are held across a fork, so that the child finds them free.
-void lock_for_fork() {
-  recorder().mutex.lock();
-  for (const auto& thread : recorder().threads) thread->mutex.lock();
+void lock_for_fork(void* of) {
+  auto* recorder = static_cast<Recorder*>(of);
+  recorder->mutex.lock();
+  for (const auto& thread : recorder->threads) thread->mutex.lock();
 }
-void unlock_after_fork() {
-  for (const auto& thread : recorder().threads) thread->mutex.unlock();
-  recorder().mutex.unlock();
+void unlock_after_fork(void* of) {
+  auto* recorder = static_cast<Recorder*>(of);
+  for (const auto& thread : recorder->threads) thread->mutex.unlock();
+  recorder->mutex.unlock();
 }
 
 Recorder& recorder() {
   static Recorder* recorder = [] {
-    pthread_atfork(lock_for_fork, unlock_after_fork, unlock_after_fork);
-    return new Recorder;
+    auto* made = new Recorder;
+    act_while_forking(
+        {.of = made, .before = lock_for_fork, .in_parent = unlock_after_fork, .in_child = unlock_after_fork},
+        LockKind::runtime);
+    return made;
   }();
   return *recorder;
 }

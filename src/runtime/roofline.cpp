@@ -11,6 +11,7 @@
 #include "runtime/buffer_pool.h"
 #include "runtime/thread_pool.h"
 #include "support/cpu.h"
+#include "support/forking.h"
 #include "support/function_ref.h"
 
 namespace tokamak {
@@ -113,10 +114,14 @@ Roofline better_of(const Roofline& a, const Roofline& b) {
 }  // namespace
 
 Roofline measure_roofline(bool again) {
-  static std::mutex mutex;
+  static auto* mutex = [] {
+    auto* made = new std::mutex;
+    hold_while_forking(*made, LockKind::outer);  // a fork waits for who measures
+    return made;
+  }();
   static std::map<int, Roofline> known;
   const int threads = ThreadPool::instance().num_threads();
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(*mutex);
   const auto found = known.find(threads);
   if (found == known.end()) return known.emplace(threads, measure(threads)).first->second;
   if (again) found->second = better_of(found->second, measure(threads));

@@ -21,6 +21,7 @@
 #include "runtime/machine.h"
 #include "runtime/profiler.h"
 #include "runtime/worker_cores.h"
+#include "support/forking.h"
 #include "support/log.h"
 #include "tokamak/errors.h"
 
@@ -198,11 +199,14 @@ struct ThreadPool::State {
 struct PoolLifetime {
   explicit PoolLifetime(ThreadPool* created) {
     pool = created;
-    pthread_atfork([] { pool->state_->mutex.lock(); }, [] { pool->state_->mutex.unlock(); },
-                   [] {
-                     pool->restart_after_fork();
-                     pool->state_->mutex.unlock();
-                   });
+    act_while_forking({.before = [](void*) { pool->state_->mutex.lock(); },
+                       .in_parent = [](void*) { pool->state_->mutex.unlock(); },
+                       .in_child =
+                           [](void*) {
+                             pool->restart_after_fork();
+                             pool->state_->mutex.unlock();
+                           }},
+                      LockKind::runtime);
   }
   ~PoolLifetime() { pool->stop(); }
 

@@ -9,6 +9,7 @@ import time
 import numpy as np
 import pytest
 import tokamak as tk
+from tokamak import _native
 
 from support import assert_same
 
@@ -235,3 +236,42 @@ def test_fork_while_others_compile_single_operations():
 
     of_ones(3)
     fork_among(run, 4, stop, work, times=4)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_fork_while_the_roofline_is_measured():
+    stop = threading.Event()
+    before = _native.measure_roofline()
+
+    def run():
+        while not stop.is_set():
+            _native.measure_roofline(again=True)
+
+    def work():
+        found = _native.measure_roofline()
+        assert found.f32_flops >= before.f32_flops
+        assert_same(tk.jit(lambda x: np.sqrt(x) + 1)(LARGE), np.sqrt(LARGE) + 1)
+
+    fork_among(run, 1, stop, work, times=2)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_fork_while_others_are_profiled():
+    """The memory and the events of the other threads, which a profile and the pool look through, are whole."""
+    f = tk.jit(lambda x: np.tanh(x) * 2)
+    want = f(LARGE)
+    stop = threading.Event()
+
+    def run():
+        n = 1
+        while not stop.is_set():
+            with tk.profile():
+                f(LARGE[:n])
+            n = n % 1000 + 1
+
+    def work():
+        with tk.profile() as profile:
+            assert_same(f(LARGE), want)
+        assert len(profile.kernels) == 1
+
+    fork_among(run, 3, stop, work, times=10)

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "interp/interpreter.h"
+#include "ops/contract.h"
 #include "ops/record.h"
 
 namespace tokamak {
@@ -55,6 +56,18 @@ Tensor widely(const Node& node, std::span<const Tensor> operands, Function funct
   return interpret_node(in_f64, widened, false);
 }
 
+/// What a view, or a view of one, is of.
+Value behind_views(const Graph& graph, Value value) {
+  while (family_of(graph[value].op) == OpFamily::View) value = graph[value].inputs[0];
+  return value;
+}
+
+/// Of one result of a sum or a product.
+int64_t terms_of(const Graph& graph, const Node& node) {
+  const Attr summed = node.op == Op::dot ? Attr::lhs_contract : Attr::axes;
+  return extent_of(graph.type_of(node.inputs[0]).shape, node.attributes.ints(summed));
+}
+
 /// Whether a value is read through windows, whose sums may be made of sums of neighbours (Winograd).
 bool is_windows(const Graph& graph, Value value) {
   while (family_of(graph[value].op) == OpFamily::View) {
@@ -63,6 +76,9 @@ bool is_windows(const Graph& graph, Value value) {
   }
   return false;
 }
+
+/// Whether a value is something divided, as the weights of a softmax are.
+bool is_divided(const Graph& graph, Value value) { return graph[behind_views(graph, value)].op == Op::div; }
 
 class Mover {
  public:
@@ -82,7 +98,8 @@ class Mover {
     const double length = terms();
     // As close as a pairwise sum (reference_sums.cpp), on both sides.
     const double accumulating = 2 * unit_of(accumulator_) * (20 + std::log2(std::max(length, 1.0)));
-    move_each(exact, magnitudes, accumulating, 0, 1);
+    move_each(exact, magnitudes, accumulating,
+              std::vector<double>(static_cast<size_t>(node_.type.elements())));
   }
 
   void dot() {
@@ -90,15 +107,18 @@ class Mover {
     Tensor magnitudes = widely(node_, operands_, finite_magnitude);
     const double length = terms();
     double accumulating = 2 * unit_of(accumulator_) * (4 + length / 4);
-    // A softmax that is divided by its sums afterwards, and operands that round elsewhere.
-    const bool divided = graph_[node_.inputs[0]].op == Op::div;
     if (dtype_ != accumulator_) accumulating += 2 * unit_of(dtype_);
     if (is_windows(graph_, node_.inputs[0]) || is_windows(graph_, node_.inputs[1])) {
       const double all = length * largest(operands_[0]) * largest(operands_[1]);
       for (double& magnitude : magnitudes.as_mutable<double>()) magnitude = std::max(magnitude, all);
     }
     // Products too small for the format are rounded to multiples of its smallest number.
-    move_each(exact, magnitudes, accumulating, length * smallest_of(accumulator_), divided ? length : 1);
+    const double smallest = length * smallest_of(accumulator_);
+    std::vector<double> absolute(static_cast<size_t>(node_.type.elements()), smallest);
+    for (size_t operand = 0; operand < operands_.size(); ++operand) {
+      if (is_divided(graph_, node_.inputs[operand])) add_late_division(operand, 2 * smallest, absolute);
+    }
+    move_each(exact, magnitudes, accumulating, absolute);
   }
 
   void product() {
@@ -145,6 +165,16 @@ class Mover {
   Tensor result() { return std::move(value_); }
 
  private:
+  /// The weights of a softmax, and with them the products, are less by up to twice their number until they
+  /// are divided by its sums: so much larger is what the format's smallest number is too large for.
+  void add_late_division(size_t operand, double smallest, std::vector<double>& absolute) const {
+    std::vector<Tensor> with_ones(operands_.begin(), operands_.end());
+    with_ones[operand] = wide(with_ones[operand], [](double) { return 1.0; });
+    const Tensor sums = widely(node_, with_ones, finite_magnitude);
+    for (size_t i = 0; i < absolute.size(); ++i)
+      absolute[i] += smallest * (terms() + element_as_double(sums, static_cast<int64_t>(i)));
+  }
+
   static double finite_magnitude(double x) { return std::isfinite(x) ? std::abs(x) : 0.0; }
 
   static double largest(const Tensor& tensor) {
@@ -154,14 +184,7 @@ class Mover {
     return found;
   }
 
-  /// Terms of one result.
-  double terms() const {
-    double count = 1;
-    const Attr summed = node_.op == Op::dot ? Attr::lhs_contract : Attr::axes;
-    for (int64_t axis : node_.attributes.ints(summed))
-      count *= static_cast<double>(operands_[0].type().shape[static_cast<size_t>(axis)]);
-    return count;
-  }
+  double terms() const { return static_cast<double>(terms_of(graph_, node_)); }
 
   double between() { return std::uniform_real_distribution<double>(-1, 1)(random_); }
 
@@ -176,15 +199,15 @@ class Mover {
                 size);
   }
 
-  void move_each(const Tensor& exact, const Tensor& magnitudes, double relative, double absolute,
-                 double headroom) {
+  void move_each(const Tensor& exact, const Tensor& magnitudes, double relative,
+                 const std::vector<double>& absolute) {
     for (int64_t i = 0; i < node_.type.elements(); ++i) {
       const double want = element_as_double(exact, i);
       const double magnitude = element_as_double(magnitudes, i);
-      if (!(magnitude * headroom < largest_of(accumulator_) / 2)) {
-        set(i, anything(want));  // an overflow on the way, or not
+      if (!(magnitude < largest_of(accumulator_) / 2)) {
+        if (terms() > 1) set(i, anything(want));  // an overflow on the way, or not
       } else if (std::isfinite(want)) {
-        set(i, want + between() * (relative * magnitude + absolute));
+        set(i, want + between() * (relative * magnitude + absolute[static_cast<size_t>(i)]));
       }
     }
   }
@@ -223,11 +246,13 @@ Tensor moved_result(const Graph& graph, const Node& node, std::span<const Tensor
   return mover.result();
 }
 
-Tensor moved_factor(const Node& node, const Tensor& value, std::mt19937& random) {
+Tensor moved_factor(const Graph& graph, Value read, const Tensor& value, std::mt19937& random) {
+  const Value factor = behind_views(graph, read);
+  const Node& node = graph[factor];
   const bool is_wide = node.type.dtype == DType::f32 || node.type.dtype == DType::f64;
-  if (node.op != Op::mul || !is_wide) return value;
-  static const Graph kNone;
-  Mover mover(kNone, node, {}, value, random);
+  const bool is_product = node.op == Op::mul || (node.op == Op::dot && terms_of(graph, node) == 1);
+  if (!is_product || !is_wide) return value;
+  Mover mover(graph, graph[read], {}, value, random);
   mover.contract();
   return mover.result();
 }

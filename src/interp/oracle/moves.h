@@ -15,8 +15,8 @@ namespace tokamak {
 Tensor moved_result(const Graph& graph, const Node& node, std::span<const Tensor> operands,
                     const Tensor& value, Looseness looseness, std::mt19937& random);
 
-/// What an addition may read instead of `value`, the result of `node`, if it becomes part of a multiply-add:
-/// other readers of the product may read another value.
-Tensor moved_factor(const Node& node, const Tensor& value, std::mt19937& random);
+/// What an addition may read instead of `value`, which is that of its operand `read`, if it becomes part of a
+/// multiply-add: other readers of the product may read another value.
+Tensor moved_factor(const Graph& graph, Value read, const Tensor& value, std::mt19937& random);
 
 }  // namespace tokamak

@@ -37,7 +37,7 @@ std::vector<Tensor> Oracle::sample(bool moved) {
     for (Value input : node.inputs) {
       operands.push_back(values[index_of(input)]);
       if (moved && looseness_.contracted && (node.op == Op::add || node.op == Op::sub))
-        operands.back() = moved_factor(graph_[input], operands.back(), random_);
+        operands.back() = moved_factor(graph_, input, operands.back(), random_);
     }
     values[i] = interpret_node(node, operands, fma_);
     if (moved) values[i] = moved_result(graph_, node, operands, values[i], looseness_, random_);

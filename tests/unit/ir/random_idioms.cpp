@@ -1,6 +1,7 @@
 // Patterns that the compiler looks for, and the ways people write them.
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "ir/random_maker.h"
@@ -10,11 +11,12 @@ namespace tokamak::testing {
 void RandomMaker::add_idiom() {
   if (options_.exact_only) return;
   static constexpr void (RandomMaker::*kIdioms[])() = {
-      &RandomMaker::add_softmax,        &RandomMaker::add_normalisation, &RandomMaker::add_layer,
-      &RandomMaker::add_convolution,    &RandomMaker::add_attention,     &RandomMaker::add_symmetric_product,
-      &RandomMaker::add_part_of_sorted, &RandomMaker::add_histogram,     &RandomMaker::add_stencil,
-      &RandomMaker::add_written_parts,  &RandomMaker::add_pieces,        &RandomMaker::add_running_sums,
-      &RandomMaker::add_columns,
+      &RandomMaker::add_softmax,        &RandomMaker::add_normalisation,  &RandomMaker::add_layer,
+      &RandomMaker::add_convolution,    &RandomMaker::add_attention,      &RandomMaker::add_symmetric_product,
+      &RandomMaker::add_part_of_sorted, &RandomMaker::add_histogram,      &RandomMaker::add_stencil,
+      &RandomMaker::add_written_parts,  &RandomMaker::add_pieces,         &RandomMaker::add_running_sums,
+      &RandomMaker::add_columns,        &RandomMaker::add_strided_writes, &RandomMaker::add_narrow_reductions,
+      &RandomMaker::add_all_pairs,      &RandomMaker::add_gathered_rows,
   };
   (this->*kIdioms[static_cast<size_t>(pick(0, std::size(kIdioms) - 1))])();
 }
@@ -91,11 +93,23 @@ void RandomMaker::add_columns() {
   graph_.add(Op::mul, {centred, scale});
 }
 
+/// Often something that can be computed where a product reads it: scaled, or of another type.
+Value RandomMaker::made_operand(DType dtype, const Shape& shape) {
+  if (dtype == DType::boolean || chance(2)) return operand(dtype, shape);
+  const DType narrow = one_of({DType::i8, DType::u8, DType::bf16, DType::f16, DType::f32});
+  Value made = operand(chance(2) ? narrow : dtype, shape);
+  if (type_of(made).dtype != dtype) made = graph_.add(Op::convert, {made}, {{Attr::dtype, dtype}});
+  if (chance(2))
+    made = graph_.add(Op::mul, {made, chance(2) ? scalar(dtype, 2) : operand(dtype, {shape.back()})});
+  return made;
+}
+
 /// A product of matrices with what surrounds one in a network.
 void RandomMaker::add_layer() {
   const DType dtype = chance(3) ? this->dtype() : float_dtype();
   const Shape batch = shape_between(0, options_.large ? 0 : 2, 1, 4);
-  const int rows = sized(40), depth = sized(40), columns = sized(40);
+  const int rows = sized(40), columns = sized(40);
+  const int depth = chance(6) && batch.empty() ? pick(100, 400) : sized(40);
   Shape left = batch, right;
   left.insert(left.end(), {rows, depth});
   Ints batched;
@@ -105,7 +119,7 @@ void RandomMaker::add_layer() {
     std::iota(batched.begin(), batched.end(), 0);
   }
   right.insert(right.end(), {depth, columns});
-  Value made = matrix_product(operand(dtype, left), operand(dtype, right), batched, batched);
+  Value made = matrix_product(made_operand(dtype, left), made_operand(dtype, right), batched, batched);
   if (dtype == DType::boolean) return;
   if (chance(2)) made = graph_.add(Op::add, {made, operand(dtype, {columns})});
   if (chance(2)) made = graph_.add(Op::max, {made, scalar(dtype, 0)});
@@ -184,6 +198,10 @@ void RandomMaker::add_attention() {
     scores = graph_.add(Op::select, {shown, scores, fill});
   } else if (chance(2)) {
     scores = graph_.add(Op::add, {scores, operand(dtype, {rows, columns})});
+  } else if (chance(2)) {  // whatever is shown: nothing, in some rows
+    const Value shown = operand(DType::boolean, chance(2) ? Shape{columns} : Shape{rows, columns});
+    const Value fill = scalar(dtype, one_of({-60000.0, -std::numeric_limits<double>::infinity()}));
+    scores = graph_.add(Op::select, {shown, scores, fill});
   }
   Value weights = softmax(scores, type_of(scores).rank() - (keys_first ? 2 : 1));
   const bool behind = chance(3);

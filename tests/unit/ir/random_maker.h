@@ -1,6 +1,7 @@
 #pragma once
 
-// Makes random graphs, op by op (random_graph.cpp) and pattern by pattern (random_idioms.cpp).
+// Makes random graphs, op by op (random_graph.cpp) and pattern by pattern (random_idioms.cpp,
+// random_array_idioms.cpp).
 
 #include "ir/random_graph.h"
 
@@ -55,7 +56,7 @@ class RandomMaker {
   DType other_as_large(DType like);
   Shape few_places();
 
-  // A pattern of several
+  // A pattern of several: of networks (random_idioms.cpp) and of arrays (random_array_idioms.cpp)
   void add_idiom();
   Value matrix_product(Value lhs, Value rhs, Ints lhs_batch = {}, Ints rhs_batch = {});
   Value reduced_keeping(Op op, Value of, int64_t axis);
@@ -74,6 +75,11 @@ class RandomMaker {
   void add_pieces();
   void add_running_sums();
   void add_columns();
+  void add_strided_writes();
+  void add_narrow_reductions();
+  void add_all_pairs();
+  void add_gathered_rows();
+  Value made_operand(DType dtype, const Shape& shape);
 
   std::mt19937 random_;
   RandomGraphOptions options_;

@@ -54,6 +54,21 @@ TEST_F(MachineTest, WithoutGroupsThereAreNoLimits) {
   EXPECT_FALSE(limits.memory);
 }
 
+TEST_F(MachineTest, AGroupBesideTheOneThatTheMountShowsIsNotInIt) {
+  write("/proc/self/cgroup", "0::/outer/inner\n");
+  write("/proc/self/mountinfo", "31 23 0:28 /outer/in /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+  write("/sys/fs/cgroup/cpu.max", "150000 100000\n");
+  EXPECT_EQ(group_limits(root).cpus, 1.5);
+}
+
+TEST_F(MachineTest, WhatIsNoPathIsNoGroup) {
+  write("/proc/self/cgroup", "0::inner\n");
+  write("/proc/self/mountinfo", "31 23 0:28 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+  write("/sys/fs/cgroup/memory.max", "-5\n");
+  EXPECT_FALSE(group_limits(root).cpus);
+  EXPECT_FALSE(group_limits(root).memory);
+}
+
 TEST_F(MachineTest, ReadsVersion2WithItsAncestors) {
   write("/proc/self/cgroup", "0::/outer/inner\n");
   write("/proc/self/mountinfo", "31 23 0:28 / /sys/fs/cgroup rw,relatime shared:4 - cgroup2 cgroup2 rw\n");

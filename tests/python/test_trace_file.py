@@ -1,0 +1,81 @@
+"""Traces that are read back: whatever a file holds, it is a profile, or a ValueError that says what is wrong with it."""
+
+import json
+import random
+
+import numpy as np
+import pytest
+import tokamak as tk
+from tokamak import _trace_file
+
+TIMES = 1500
+#: What no writer of traces writes where something else is expected
+STRANGE = [None, True, -1, 1e300, 1e400, float("nan"), 2**70, "", "nan", "\ud800", "x" * 3000, [], [[]], {}, {"a": 1}]
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    path = tmp_path_factory.mktemp("trace") / "trace.json"
+    f = tk.jit(lambda x: np.exp(x).sum() + x)
+    with tk.profile() as profile:
+        f(np.ones(1000))
+    profile.save(path)
+    return path.read_text()
+
+
+def read(text):
+    """The number of its events, or None if it is no trace."""
+    try:
+        found = _trace_file.read(text, "trace.json")
+    except ValueError as error:
+        assert str(error)
+        return None
+    assert all(0 <= event.thread < len(found.profile.threads) for event in found.profile.events)
+    return len(found.profile.events)
+
+
+def test_a_whole_trace(text):
+    events = json.loads(text)["traceEvents"]
+    assert read(text) == sum(event["ph"] == "X" for event in events) > 0
+
+
+def test_every_beginning_of_a_trace(text):
+    found = [read(text[:length]) for length in range(len(text))]
+    assert any(found) and found[0] is None
+
+
+def test_other_characters(text):
+    draw = random.Random(0)
+    for _ in range(TIMES):
+        changed = list(text)
+        for _ in range(draw.randint(1, 5)):
+            place = draw.randrange(len(changed))
+            changed[place : place + draw.randint(0, 3)] = draw.choice(['"', "{", "}", "[", "]", ",", "\0", "\n", "9", "e", "-", "\\"])
+        read("".join(changed))
+
+
+def places(value, path=()):
+    """The way to everything inside of it."""
+    yield path
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, part in inside:
+        yield from places(part, (*path, key))
+
+
+def test_other_values(text):
+    draw = random.Random(1)
+    paths = list(places(json.loads(text)))[1:]
+    for _ in range(TIMES):
+        document = json.loads(text)
+        for path in draw.sample(paths, draw.randint(1, 3)):
+            try:
+                holder = document
+                for key in path[:-1]:
+                    holder = holder[key]
+                if draw.random() < 0.2:
+                    del holder[path[-1]]
+                else:
+                    holder[path[-1]] = draw.choice(STRANGE)
+            except (TypeError, KeyError, IndexError):  # another change was there before
+                pass
+        read(json.dumps(document))
