@@ -24,6 +24,22 @@ constexpr int64_t kLanes = sizeof(Floats) / sizeof(float);
 /// one.
 static void keep(Floats& value) { asm volatile("" : "+v"(value)); }
 
+constexpr int kChains = 12;
+
+/// Adds to independent sums, each of which waits for itself alone.
+template <class Add>
+static void chains(int64_t rounds, Add add) {
+  Floats sums[kChains] = {};
+  Floats x{}, y{};
+  for (Floats& sum : sums) keep(sum);
+  keep(x), keep(y);
+  for (int64_t i = 0; i < rounds; ++i) {
+#pragma GCC unroll 12
+    for (int j = 0; j < kChains; ++j) sums[j] = add(x, y, sums[j]);
+  }
+  for (Floats& sum : sums) keep(sum);
+}
+
 extern "C" {
 
 /// Reads `count` floats, a multiple of 128, at a 64-byte boundary: at four places at once, which is faster
@@ -60,32 +76,17 @@ void add(const float* a, const float* b, float* out, int64_t count) {
 
 /// Twelve independent chains of fused multiply-adds; returns the floating-point operations done in f32.
 int64_t multiply_add(int64_t rounds) {
-  Floats sums[12] = {};
-  Floats x{}, y{};
-  for (Floats& sum : sums) keep(sum);
-  keep(x), keep(y);
-  for (int64_t i = 0; i < rounds; ++i) {
-#pragma GCC unroll 12
-    for (int j = 0; j < 12; ++j) sums[j] = fma(x, y, sums[j]);
-  }
-  for (Floats& sum : sums) keep(sum);
-  return rounds * 12 * kLanes * 2;
+  chains(rounds, [](Floats x, Floats y, Floats sum) { return fma(x, y, sum); });
+  return rounds * kChains * kLanes * 2;
 }
 
 /// The same in instructions that add two products of bf16 to an f32; 0 where there are none.
 int64_t multiply_add_bf16(int64_t rounds) {
 #if defined(__AVX512BF16__)
-  Floats sums[12] = {};
-  Floats x{}, y{};
-  for (Floats& sum : sums) keep(sum);
-  keep(x), keep(y);
-  for (int64_t i = 0; i < rounds; ++i) {
-#pragma GCC unroll 12
-    for (int j = 0; j < 12; ++j)
-      sums[j] = _mm512_dpbf16_ps(sums[j], reinterpret_cast<__m512bh>(x), reinterpret_cast<__m512bh>(y));
-  }
-  for (Floats& sum : sums) keep(sum);
-  return rounds * 12 * kLanes * 4;
+  chains(rounds, [](Floats x, Floats y, Floats sum) {
+    return _mm512_dpbf16_ps(sum, reinterpret_cast<__m512bh>(x), reinterpret_cast<__m512bh>(y));
+  });
+  return rounds * kChains * kLanes * 4;
 #else
   (void)rounds;
   return 0;

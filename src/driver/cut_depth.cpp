@@ -8,8 +8,6 @@
 namespace tokamak {
 namespace {
 
-int64_t parts_of(int64_t value, int64_t part) { return (value + part - 1) / part; }
-
 class Cutting {
  public:
   Cutting(CompiledProduct& product, const Cpu& cpu)

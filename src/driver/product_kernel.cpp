@@ -1,12 +1,12 @@
 #include "driver/product_kernel.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 #include "driver/cut_depth.h"
 #include "driver/operand_layout.h"
 #include "driver/operand_windows.h"
+#include "driver/product_blocks.h"
 #include "fusion/hidden.h"
 #include "loops/walk.h"
 #include "runtime/thread_pool.h"
@@ -17,11 +17,6 @@
 
 namespace tokamak {
 namespace {
-
-constexpr int64_t kLineBytes = 64;  // of a cache
-
-int64_t parts_of(int64_t value, int64_t part) { return (value + part - 1) / part; }
-int64_t round_down(int64_t value, int64_t unit) { return std::max(value / unit, int64_t{1}) * unit; }
 
 /// The result of a product as its epilogue sees it: one block, wherever in the result it is.
 Layout block_layout() {
@@ -72,12 +67,13 @@ class Compilation {
       add_feeder(*stages[i], *stages[i + 1], i + 2 == stages.size() ? &stage : nullptr);
     const Epilogue epilogue = epilogue_of(kernel_);
     stage.only_stores = epilogue.only_stores;
-    choose_blocks(stage);
+    BlockChoice blocks(kernel_, result_, cpu_);
+    blocks.choose(stage);
     if (!stage.only_stores) add_code(stage, epilogue, layouts_of(kernel_), true);
-    align_columns(stage);
+    blocks.align_columns(stage);
     result_.stages.push_back(std::move(stage));
     for (CompiledStage& one : result_.stages)
-      decide_packing(one, &one == &result_.stages.back() ? result_.block_columns : one.columns);
+      blocks.decide_packing(one, &one == &result_.stages.back() ? result_.block_columns : one.columns);
     if (epilogue.only_stores) cut_depth(result_, cpu_);
     for (const CompiledStage& one : result_.stages) describe(one);
     estimate();
@@ -229,238 +225,6 @@ class Compilation {
     return made;
   }
 
-  void choose_blocks(const CompiledStage& stage) {
-    result_.block_rows = round_up(shape_.rows, stage.method->a_panel());
-    result_.block_columns = shape_.columns;
-    column_unit_ = stage.method->b_panel();
-    if (is_mirrored(kernel_.body, *kernel_.product)) {
-      choose_half(stage);
-    } else if (kernel_.domain.has_sweep || kernel_.feeder != nullptr) {
-      choose_whole_rows(stage);
-    } else if (stage.method->reads_in_place()) {
-      choose_long_runs();
-    } else if (stage.method->windows_at_once() != 0) {
-      choose_windows(stage);
-    } else if (stage.lhs.in_rows && is_small(stage)) {
-      choose_columns(stage);
-    } else {
-      choose_tiles(stage);
-    }
-  }
-
-  /// Threads that share the blocks; there may be more when the program runs than now.
-  static int64_t threads() { return std::max<int64_t>(ThreadPool::instance().num_threads(), 2); }
-
-  /// Blocks that are worth making so that threads finish together.
-  static int64_t enough_blocks() { return 4 * threads(); }
-
-  /// What reduces the columns needs all of them: as many rows as half of the cache holds.
-  void choose_whole_rows(const CompiledStage& stage) {
-    const auto element = static_cast<int64_t>(size_of(stage.sums));
-    int64_t panel = stage.method->a_panel();  // of all stages: blocks start where panels do
-    for (const CompiledStage& before : result_.stages) {
-      if (before.method != nullptr) panel = std::lcm(panel, before.method->a_panel());
-    }
-    int64_t row_bytes = shape_.depth * element;
-    for (const CompiledStage& before : result_.stages) {
-      if (!before.over_sums) row_bytes += before.columns * static_cast<int64_t>(size_of(before.result.dtype));
-    }
-    if (kernel_.domain.has_sweep) row_bytes += shape_.columns * element;
-    const int64_t most = round_down(cpu_.l2_bytes / 2 / std::max<int64_t>(row_bytes, 1), panel);
-    const int64_t fair =
-        round_up((shape_.batch * shape_.rows + enough_blocks() - 1) / enough_blocks(), panel);
-    int64_t rows = std::min({most, 32 * panel, std::max(fair, 4 * panel)});
-    if (is_masked())  // few rows have more columns in common that none of them sees
-      rows = std::min(rows, std::max(round_down(shape_.rows / 8, panel), 4 * panel));
-    result_.block_rows = std::min(rows, round_up(shape_.rows, panel));
-  }
-
-  bool is_masked() const {
-    return std::any_of(result_.stages.begin(), result_.stages.end(),
-                       [](const CompiledStage& stage) { return stage.masked; });
-  }
-
-  /// Whether all rows of the first operand stay in the second cache.
-  bool is_small(const CompiledStage& stage) const {
-    return shape_.rows <= stage.method->rows_at_once() &&
-           stage.depth * shape_.rows * static_cast<int64_t>(size_of(stage.lhs.dtype)) <=
-               cpu_.l2_bytes * 5 / 8;
-  }
-
-  /// Whether every element of the first operand is read once or twice: packing it would take longer.
-  static bool is_read_seldom(const CompiledStage& stage) {
-    return stage.columns <= 2 * stage.method->b_panel();
-  }
-
-  /// All rows of the first operand, where they lie, by columns that are packed on the way: one run of the
-  /// threads does it all. Such columns begin where lines of a cache do; others where panels do.
-  void choose_columns(const CompiledStage& stage) {
-    constexpr int64_t kFewColumns = 48;
-    column_unit_ = column_unit(stage);
-    const int64_t fair = std::max<int64_t>(1, 2 * threads() / std::gcd(2 * threads(), shape_.batch));
-    const int64_t blocks = std::clamp<int64_t>(fair, 1, std::max<int64_t>(1, shape_.columns / kFewColumns));
-    result_.block_columns =
-        std::min(round_up(parts_of(shape_.columns, blocks), column_unit_), shape_.columns);
-  }
-
-  /// Columns may be what lies together in memory: runs of them are as long as threads, all of which get as
-  /// many, allow.
-  void choose_long_runs() {
-    constexpr int64_t kUnit = 64;
-    constexpr int64_t kLongRun = 256;
-    const int64_t parts = threads() / std::gcd(threads(), std::max<int64_t>(shape_.batch, 1));
-    const int64_t fair = round_up(parts_of(shape_.columns, parts), kUnit);
-    result_.block_columns = std::min(std::max(fair, kLongRun), shape_.columns);
-  }
-
-  /// Of a symmetric result: few rows at a time, so that little is computed twice, in blocks as for any other;
-  /// where there are few rows, in strips of columns instead.
-  void choose_half(const CompiledStage& stage) {
-    constexpr int64_t kMostRows = 516;
-    constexpr int64_t kFewRows = 96;
-    if (shape_.rows < 4 * kFewRows) {
-      const int64_t square = std::lcm(stage.method->a_panel(), stage.method->b_panel());
-      result_.mirrored_rows = round_up(kFewRows / 2, square);
-      result_.block_rows = round_up(shape_.rows, result_.mirrored_rows);
-      result_.block_columns = result_.mirrored_rows;
-      return;
-    }
-    const auto element = static_cast<int64_t>(size_of(stage.sums));
-    const int64_t rows =
-        round_down(std::min(stage.method->rows_at_once(), kFewRows), stage.method->a_panel());
-    result_.mirrored_rows = rows;
-    result_.block_rows = rows * std::clamp<int64_t>(shape_.rows / (4 * rows), 1, kMostRows / rows);
-    const int64_t columns =
-        std::clamp<int64_t>((int64_t{2} << 20) / (shape_.depth * element), kFewRows, shape_.columns / 4);
-    result_.block_columns = round_down(columns, stage.method->b_panel());
-  }
-
-  /// All rows by as many windows as the method likes. Fewer of both where threads would have nothing to do.
-  void choose_windows(const CompiledStage& stage) {
-    constexpr int64_t kFewRows = 60;
-    constexpr int64_t kFewColumns = 128;
-    const int64_t unit = stage.method->b_panel();
-    const int64_t units = parts_of(shape_.columns, unit);
-    int64_t units_at_once = stage.method->windows_at_once() / unit;
-    int64_t row_blocks = 1;
-    auto unfair = [&] {
-      const int64_t blocks = shape_.batch * row_blocks * parts_of(units, units_at_once);
-      return blocks < 2 * threads() || (blocks < 8 * threads() && blocks % threads() != 0);
-    };
-    while (unfair() && (units_at_once - 1) * unit >= kFewColumns) --units_at_once;
-    while (unfair() && shape_.rows / (row_blocks + 1) >= kFewRows) ++row_blocks;
-    result_.block_rows = round_up(parts_of(shape_.rows, row_blocks), stage.method->a_panel());
-    result_.block_columns = std::min(units_at_once * unit, shape_.columns);
-  }
-
-  /// Many rows, so that packed columns are used often, and columns that stay in the last cache meanwhile.
-  /// Windows that few rows use are packed for the second; or not at all where they can be read while they
-  /// overlap, and then what is computed of them is to stay there. And blocks of one size, as many for each
-  /// thread as for the others.
-  void choose_tiles(const CompiledStage& stage) {
-    constexpr int64_t kMostRows = 516;
-    constexpr int64_t kFewRows = 132;
-    constexpr int64_t kFewColumns = 64;
-    const int64_t panel = stage.method->a_panel();
-    const auto element = static_cast<int64_t>(size_of(stage.sums));
-    const bool brief = shape_.rows <= stage.method->rows_at_once() && stage.rhs.read.contracted.size() > 1;
-    const bool windows = stage.rhs.windows;
-    const int64_t column_elements =
-        windows ? std::min(shape_.rows, stage.method->rows_at_once()) : shape_.depth;
-    const int64_t column_bytes = windows ? cpu_.l2_bytes / 4 : brief ? cpu_.l2_bytes / 2 : int64_t{2} << 20;
-    int64_t most_columns = std::clamp<int64_t>(column_bytes / std::max<int64_t>(column_elements * element, 1),
-                                               windows || brief ? kFewColumns : 192, 1024);
-    if (!stage.only_stores) {  // what is done to the sums is to find them in the second cache
-      const int64_t rows = std::clamp<int64_t>(shape_.rows, 1, stage.method->rows_at_once());
-      most_columns = std::min(most_columns, std::max(cpu_.l2_bytes / 2 / (rows * element), kFewColumns));
-    }
-    const int64_t row_blocks = std::max<int64_t>(1, parts_of(shape_.rows, round_down(kMostRows, panel)));
-    const int64_t most_row_blocks = std::max(row_blocks, parts_of(shape_.rows, kFewRows));
-    double least = std::numeric_limits<double>::infinity();
-    for (int64_t i = row_blocks; i <= most_row_blocks; ++i) {
-      const int64_t unit = i == 1 ? column_unit(stage) : stage.method->b_panel();
-      const int64_t column_blocks =
-          std::max<int64_t>(1, parts_of(shape_.columns, round_down(most_columns, unit)));
-      const int64_t most_column_blocks = std::max(column_blocks, parts_of(shape_.columns, kFewColumns));
-      for (int64_t j = column_blocks; j <= most_column_blocks; ++j) {
-        const int64_t rows = round_up(parts_of(shape_.rows, i), panel);
-        const int64_t columns = std::min(round_up(parts_of(shape_.columns, j), unit), shape_.columns);
-        const double cost = cost_of_blocks(rows, columns);
-        if (cost < least) {
-          least = cost;
-          result_.block_rows = rows;
-          result_.block_columns = columns;
-          column_unit_ = unit;
-        }
-        if (shape_.batch * i * j > many_blocks()) break;  // more are no better
-      }
-    }
-  }
-
-  /// Where columns of a block may begin that has all rows: at a line of a cache, if it packs them itself and
-  /// they lie together; else where a panel does.
-  int64_t column_unit(const CompiledStage& stage) const {
-    if (!stage.rhs.in_columns || !is_packed_with_blocks(stage.rhs, true)) return stage.method->b_panel();
-    return kLineBytes / static_cast<int64_t>(size_of(stage.rhs.dtype));
-  }
-
-  /// Blocks of which a thread gets about as many as any other.
-  static int64_t many_blocks() { return 4 * enough_blocks(); }
-
-  /// What blocks of this size cost, as a share of what the result does at least: the time until the last
-  /// thread is done, when each takes the next block as soon as it has finished one, and a little for every
-  /// block; more for blocks so few that a thread which begins late holds up the others. Columns that several
-  /// blocks share are packed ahead: what is written and read again for it is as much as so many rows.
-  double cost_of_blocks(int64_t block_rows, int64_t block_columns) const {
-    constexpr double kOfBlock = 0.002;
-    constexpr double kOfTooFew = 0.02;
-    constexpr double kRowsOfPacking = 20;
-    const int64_t rows = parts_of(shape_.rows, block_rows);
-    const int64_t columns = parts_of(shape_.columns, block_columns);
-    const int64_t blocks = shape_.batch * rows * columns;
-    const double packing = rows > 1 ? kRowsOfPacking / static_cast<double>(shape_.rows) : 0;
-    const double few = blocks < 2 * threads() ? kOfTooFew : 0;
-    const double all = kOfBlock * static_cast<double>(blocks) + packing + few;
-    if (blocks > many_blocks()) return 1 + all;
-    std::vector<int64_t> busy(static_cast<size_t>(threads()), 0);
-    for (int64_t block = 0; block < blocks; ++block) {
-      const int64_t row = block / columns % rows * block_rows;
-      const int64_t column = block % columns * block_columns;
-      *std::ranges::min_element(busy) +=
-          std::min(block_rows, shape_.rows - row) * std::min(block_columns, shape_.columns - column);
-    }
-    const int64_t fair = shape_.batch * shape_.rows * shape_.columns;
-    return static_cast<double>(*std::ranges::max_element(busy) * threads()) /
-               static_cast<double>(std::max<int64_t>(fair, 1)) +
-           all;
-  }
-
-  /// Whether nobody else needs the same lines of the operand.
-  bool is_packed_with_blocks(const CompiledOperand& operand, bool used_once) const {
-    return operand.maker == nullptr && used_once && operand.copies == shape_.batch && !operand.is_constant;
-  }
-
-  void decide_packing(CompiledStage& stage, int64_t block_columns) const {
-    if (stage.method == nullptr || stage.method->reads_in_place()) return;
-    stage.lhs.in_rows = stage.lhs.in_rows && (is_small(stage) || is_read_seldom(stage));
-    stage.lhs.ahead = !stage.lhs.is_fed && !stage.lhs.in_rows &&
-                      !is_packed_with_blocks(stage.lhs, block_columns >= stage.columns);
-    stage.rhs.ahead = stage.method->windows_at_once() == 0 &&
-                      !is_packed_with_blocks(stage.rhs, result_.block_rows >= shape_.rows);
-    if (is_masked() && (stage.masked || &stage == &result_.stages.back())) stage.rhs.ahead = true;
-    if (stage.masked && stage.bounded) {
-      stage.lhs.in_rows = false;
-      stage.lhs.ahead = true;
-    }
-  }
-
-  /// A block of columns is a number of whole tasks of the code, and of whole panels.
-  void align_columns(const CompiledStage& stage) {
-    if (result_.block_columns >= shape_.columns || stage.row_code.code == nullptr) return;
-    const int64_t unit = std::lcm(stage.row_code.columns_per_task, column_unit_);
-    result_.block_columns = std::min(round_up(result_.block_columns, unit), shape_.columns);
-  }
-
   void add_code(CompiledStage& stage, const Epilogue& epilogue, const std::vector<Layout>& all,
                 bool is_last) {
     std::vector<Layout> layouts{block_layout()};
@@ -524,7 +288,6 @@ class Compilation {
   const bool own_outputs_;
   const Cpu& cpu_;
   const ProductShape shape_;
-  int64_t column_unit_ = 1;  ///< where blocks may begin
   CompiledProduct result_;
 };
 

@@ -55,9 +55,6 @@ int64_t steps_of(int64_t k, const ProductKernels& kernels) {
   return kernels.pairs == nullptr ? k : (k + 1) / 2;
 }
 
-/// At least one panel of that many lines.
-int64_t whole_panels(int64_t lines, int64_t panel) { return std::max(panel, lines / panel * panel); }
-
 /// Panels of both kinds, and tiles of C held in registers. Swapped, the product computed is that of B and A,
 /// whose result is C transposed: lines of B are what few columns leave free.
 class PackedMethod final : public ProductMethod {
@@ -75,10 +72,10 @@ class PackedMethod final : public ProductMethod {
         columns_{layout(kernels.columns)} {
     const int64_t share = cpu.l2_bytes * 3 / 8;  // of A, and as much of C
     const int64_t row_bytes = k_block_ * kernels.element_bytes;
-    row_block_ = whole_panels(share / row_bytes, kernels.rows);
+    row_block_ = round_down(share / row_bytes, kernels.rows);
     if (rows * row_bytes <= cpu.l2_bytes * 5 / 8)
       row_block_ = round_up(std::max<int64_t>(rows, 1), kernels.rows);
-    column_block_ = whole_panels(share / (row_block_ * kernels.element_bytes), kernels.columns);
+    column_block_ = round_down(share / (row_block_ * kernels.element_bytes), kernels.columns);
   }
 
   int64_t a_panel() const override { return a_layout().lines; }

@@ -19,8 +19,6 @@ constexpr int64_t kPasses = 4;   // rows of the transformed tile
 constexpr int64_t kNumbers = 4;  // of a pass, for every tile and channel
 constexpr int64_t kPlaces = 4;   // of a tile in the result
 
-int64_t parts_of(int64_t value, int64_t part) { return (value + part - 1) / part; }
-
 /// The picture that windows slide over. Positions begin where the first window does.
 struct Picture {
   const unsigned char* data;
