@@ -198,16 +198,26 @@ class Search {
 
 namespace {
 
-/// By value of the body: whether anything is known of it when the program is compiled.
+bool is_comparison(Op op) {
+  return op == Op::lt || op == Op::le || op == Op::gt || op == Op::ge || op == Op::eq || op == Op::ne;
+}
+
+/// By value of the body: whether anything is known of it when the program is compiled. Of a comparison that
+/// is so only if all of both sides is known: positions below a length that is an argument may be any.
 std::vector<bool> known_in_part(const FusedKernel& kernel) {
   const Graph& body = kernel.body;
   std::vector<bool> known(body.size(), false);
   for (size_t i = 0; i < body.parameters().size(); ++i)
     known[index_of(body.parameters()[i])] = kernel.constant[i];
+  std::vector<bool> all_known = known;
   for (size_t i = 0; i < body.size(); ++i) {
     const Node& node = body[static_cast<Value>(i)];
-    if (node.op == Op::iota || node.op == Op::constant) known[i] = true;
+    if (node.op == Op::iota || node.op == Op::constant) known[i] = all_known[i] = true;
+    if (!node.inputs.empty())
+      all_known[i] = std::all_of(node.inputs.begin(), node.inputs.end(),
+                                 [&](Value input) { return all_known[index_of(input)]; });
     if (node.type.rank() == 0) continue;  // numbers alone tell nothing of places
+    if (is_comparison(node.op) && !all_known[i]) continue;
     for (Value input : node.inputs)
       if (known[index_of(input)] && body.type_of(input).rank() != 0) known[i] = true;
   }

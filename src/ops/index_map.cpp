@@ -16,11 +16,19 @@ std::vector<Index> broadcast_index(const Shape& operand, const std::vector<Index
 }
 
 /// Reshape, group by group: where a run of axes on one side has the same product as a run on the other, only
-/// that run is linearised, so that [8,3,4] to [8,12] keeps the first axis as it is.
+/// that run is linearised, so that [8,3,4] to [8,12] keeps the first axis as it is. Nothing of an empty
+/// operand is read, as long as the read is in the loop that has no steps: its empty axis has the index of the
+/// result's.
 std::vector<Index> reshape_index(const Shape& from, const Shape& to, const std::vector<Index>& at,
                                  const Extents& extents) {
-  if (element_count(from) == 0) return std::vector<Index>(from.size());  // nothing is ever read
   std::vector<Index> index(from.size());
+  if (element_count(from) == 0) {
+    const auto empty_axis = [](const Shape& shape) {
+      return std::find(shape.begin(), shape.end(), 0) - shape.begin();
+    };
+    index[static_cast<size_t>(empty_axis(from))] = at[static_cast<size_t>(empty_axis(to))];
+    return index;
+  }
   size_t i = 0;
   size_t o = 0;
   while (i < from.size() || o < to.size()) {

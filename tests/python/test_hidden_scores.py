@@ -284,3 +284,27 @@ def test_threads(threads):
 )
 def test_masks_that_are_arguments_are_not_said_to_be_skipped(mask):
     assert not skips(lambda q, k, v, mask: tk.attention(q, k, v, mask), *inputs(), mask)
+
+
+def test_a_length_that_is_an_argument_skips_nothing():
+    skips = "columns that a mask hides from all rows of a block are skipped"
+
+    def padded(q, k, v, lengths):
+        seen = np.arange(k.shape[-2]) < lengths[:, None]
+        return attend(np.where(seen[:, None, None, :], scores_of(q, k), -INF), v)
+
+    def padded_and_causal(q, k, v, lengths):
+        seen = (np.arange(k.shape[-2]) < lengths[:, None])[:, None, None, :]
+        return attend(np.where(seen & CAUSAL, scores_of(q, k), -INF), v)
+
+    def shifted(q, k, v, lengths):
+        return attend(np.where(COLUMNS <= ROWS + lengths[0], scores_of(q, k), -INF), v)
+
+    rng = np.random.default_rng(3)
+    q, k, v = (rng.standard_normal((2, 3, N, 32)).astype(np.float32) for _ in range(3))
+    lengths = np.array([N - 7, 5])
+    for f, are_skipped in ((padded, False), (padded_and_causal, True), (shifted, False)):
+        jitted = tk.jit(f)
+        (kernel,) = jitted.explain(q, k, v, lengths).kernels
+        assert (skips in kernel.loops) == are_skipped, f.__name__
+        np.testing.assert_allclose(jitted(q, k, v, lengths), f(q, k, v, lengths), rtol=1e-4, atol=1e-5)

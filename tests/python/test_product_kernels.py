@@ -339,3 +339,27 @@ def test_sums_are_stored_where_a_transpose_has_them(subscripts, dtype):
     assert len(explanation.kernels) == 1
     directly = "kernel @" not in explanation.kernels[0].loops  # no loops after the product
     assert directly == TRANSPOSED[subscripts], explanation.kernels[0].loops
+
+
+@pytest.fixture
+def bounds_checked():
+    tk.set_checks("bounds")
+    yield
+    tk.set_checks("")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("rows, columns", [(3, 5), (1, 1), (384, 1), (384, 5), (1, 70), (100, 300)])
+def test_no_element_of_an_operand_without_any_is_read(bounds_checked, dtype, rows, columns):
+    a, b = np.ones((rows, 0), dtype), np.ones((0, columns), dtype)
+    for f in (
+        lambda a, b: a @ b,
+        lambda a, b: np.maximum(a @ b, 1),
+        lambda a, b: (a * 2) @ b,
+        lambda a, b: (a.reshape(rows, 1, 0) * b.T).sum(axis=2, dtype=a.dtype),
+        lambda a, b: np.einsum("ki,jk->ij", a.T, b.T),
+    ):
+        result = tk.jit(f)(a, b)
+        assert (result.shape, result.dtype) == ((rows, columns), dtype)
+        expected = f(a.astype(np.float32), b.astype(np.float32)).astype(dtype)  # NumPy has no einsum of bfloat16
+        np.testing.assert_array_equal(result, expected)
