@@ -126,6 +126,7 @@ void BlockChoice::choose_windows(const CompiledStage& stage) {
 }
 
 void BlockChoice::choose_tiles(const CompiledStage& stage) {
+  if (shape_.rows == 0 || shape_.columns == 0) return;  // one block, of nothing
   constexpr int64_t kMostRows = 516;
   constexpr int64_t kFewRows = 132;
   constexpr int64_t kFewColumns = 64;
