@@ -288,6 +288,15 @@ def test_profile_of_a_script(folder, tmp_path):
     assert "mul_sum" in _pages.data_of(page.read_text())["runs"][0]["names"]
 
 
+@pytest.mark.parametrize("target", ["missing.py", "missing.py:f", "script.py:missing"])
+def test_profile_of_what_is_not_there_keeps_the_file(folder, tmp_path, target):
+    kept = tmp_path / "kept.json"
+    kept.write_text("of an earlier run")
+    said = command(folder, "profile", target, "-o", str(kept), code=1)
+    assert "what ran until then" not in said
+    assert kept.read_text() == "of an earlier run"
+
+
 def test_profile_of_a_script_that_raises(folder, tmp_path):
     message = command(folder, "profile", "boom.py", "-o", tmp_path / "t.json", code=1)
     assert "ZeroDivisionError" in message and "what ran until then is in" in message

@@ -7,6 +7,7 @@ import dataclasses
 import os
 import sys
 import warnings
+from collections.abc import Callable
 
 from .. import _profile
 from .._errors import UserError
@@ -61,13 +62,11 @@ def _show(recorded: _profile.Profile, options: argparse.Namespace) -> None:
 
 
 def _recorded(options: argparse.Namespace) -> _profile.Profile:
+    work = _work(options)  # what is not there leaves a file of an earlier run as it is
     has_run = False
     try:
         with _profile.profile(options.output) as recorded:
-            if str(options.target).endswith(".py"):
-                target.run_script(options.target, options.words, quiet=options.json)
-            else:
-                _call(options)
+            work()
             has_run = True
     except BaseException as error:
         if has_run:  # it only cannot be written
@@ -80,15 +79,23 @@ def _recorded(options: argparse.Namespace) -> _profile.Profile:
     return recorded
 
 
-def _call(options: argparse.Namespace) -> None:
+def _work(options: argparse.Namespace) -> Callable[[], object]:
+    """What is to be recorded, once it is known to be there."""
+    if str(options.target).endswith(".py"):
+        target.check_script(options.target)
+        return lambda: target.run_script(options.target, options.words, quiet=options.json)
     if options.words:
         raise usage_error("words are for scripts; a function gets --args")
     if options.calls < 0:
         raise usage_error("--calls takes a number that is not negative")
     found = target.find(options)
+    return lambda: _call(found, options.calls)
+
+
+def _call(found: target.Target, calls: int) -> None:
     with Progress(f"calling {found.name}") as progress, target.failures_of(found.name):
-        for turn in range(options.calls + 1):
-            progress.say(f"calling {found.name}, {turn + 1} of {options.calls + 1}")
+        for turn in range(calls + 1):
+            progress.say(f"calling {found.name}, {turn + 1} of {calls + 1}")
             found.jitted(*found.given.args, **found.given.kwargs)
 
 

@@ -124,6 +124,11 @@ def _script(place: str) -> Path:
     return path
 
 
+def check_script(place: str) -> None:
+    """That there is such a script."""
+    _script(place)
+
+
 def run_script(place: str, words: list[str], *, quiet: bool) -> dict[str, Any]:
     """Runs a whole script, as `python script.py words...` does. Gives the names of its module; none if it exits early. What it prints
     goes to the standard error where the standard output is for something else."""
