@@ -9,6 +9,7 @@ namespace tokamak {
 
 std::optional<int64_t> stride_along(const LoopKernel& kernel, const Access& access, LoopVar axis) {
   const Buffer& buffer = kernel[access.buffer];
+  if (buffer.role == Buffer::Role::scratch) return std::nullopt;
   int64_t stride = 0;
   for (size_t d = 0; d < access.index->size(); ++d) {
     const std::optional<int64_t> coefficient = linear_coefficient((*access.index)[d], axis);

@@ -11,8 +11,8 @@
 
 namespace tokamak {
 
-/// The distance in bytes between neighbours along an axis, in a buffer that is not scratch, which has no
-/// strides yet; nullopt when it is not the same everywhere, or not known.
+/// The distance in bytes between neighbours along an axis; nullopt when it is not the same everywhere, or not
+/// known, as in scratch, which has no strides yet.
 std::optional<int64_t> stride_along(const LoopKernel& kernel, const Access& access, LoopVar axis);
 
 /// Whether data says where an access goes.
