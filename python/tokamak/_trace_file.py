@@ -28,9 +28,10 @@ def read(text: str, name: str) -> Read:
         document, rest = _complete_lines(text)
         if not document:
             raise ValueError("it has no complete event") from None
+        unread = f"; the last {rest} bytes could not" if rest else ""
         problem = (
             f"{name} ends early: its run was killed, or the file was cut off. "
-            f"{len(document)} complete entries could be read; the last {rest} bytes could not"
+            f"{len(document)} complete entries could be read{unread}"
         )
     if isinstance(document, dict):
         entries, about = document.get("traceEvents"), document.get("otherData")

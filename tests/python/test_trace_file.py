@@ -79,3 +79,15 @@ def test_other_values(text):
             except (TypeError, KeyError, IndexError):  # another change was there before
                 pass
         read(json.dumps(document))
+
+
+def test_a_trace_without_its_end_has_nothing_that_was_not_read(text):
+    lines = text.splitlines(keepends=True)
+    problems = []
+    for end in range(len(lines) - 1, 0, -1):
+        try:
+            problems.append(_trace_file.read("".join(lines[:end]), "trace.json").problem)
+        except ValueError:
+            continue
+    assert any(problem and "ends early" in problem for problem in problems)
+    assert not any(problem and "last 0 bytes" in problem for problem in problems)
