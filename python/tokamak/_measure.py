@@ -22,7 +22,7 @@ _MOST_TRIES = 3  # of the roofline, where kernels are faster than it
 class KernelTime:
     """What a kernel took."""
 
-    seconds: float  # the best of all runs
+    seconds: float  # in the call that was the fastest
     bound_seconds: float  # the least that the machine takes: by the roofline, or what this kernel took where that is less
     limit: str  # what sets the bound: "memory", "L3", "L2" (reading and writing) or "arithmetic"
 
@@ -37,20 +37,19 @@ class Measured:
     """What `Explanation.measure` found."""
 
     runs: int
-    seconds: float  # of a whole call, the best
-    kernels: list[KernelTime | None]  # None: a kernel with nothing to do
+    seconds: float  # of the fastest call, all of it
+    kernels: list[KernelTime | None]  # in the same call; None: a kernel with nothing to do
     roofline: _native.Roofline
 
     @property
     def kernel_seconds(self) -> float:
-        """Of a call, in kernels: each at its best, and no more than the best call took, which is not one of those that the kernels were
-        timed in."""
-        return min(self.seconds, sum(one.seconds for one in self.kernels if one))
+        """Of the call, in kernels."""
+        return sum(one.seconds for one in self.kernels if one)
 
     @property
     def share(self) -> float:
         """Of the roofline, for a whole call with all that happens between its kernels."""
-        bound = min(self.kernel_seconds, sum(one.bound_seconds for one in self.kernels if one))
+        bound = sum(one.bound_seconds for one in self.kernels if one)
         return bound / self.seconds if self.seconds > 0 else 0.0
 
     def how(self) -> str:
@@ -62,7 +61,7 @@ class Measured:
             for level in largest.values()
         )
         return (
-            f"Times are the best of {plural(self.runs, 'run')} on the arguments given to explain. The roofline was measured in "
+            f"Times are those of the fastest of {plural(self.runs, 'run')} on the arguments given to explain. The roofline was measured in "
             f"this process with {plural(roof.threads, 'thread')}, the best of several tries: multiplying and adding in registers, "
             f"{rate_text(roof.f32_flops, 'FLOP')} in f32 and {rate_text(roof.f64_flops, 'FLOP')} in f64; reading arrays of "
             f"{plural(len(roof.levels), 'size')}, {reading}. A kernel's bound is what its arithmetic takes at the first rate (every "
@@ -120,25 +119,18 @@ def measure(kernels: list[_native.KernelReport], runner: Runner, seconds: float)
 def _measure(kernels: list[_native.KernelReport], runner: Runner, seconds: float) -> Measured:
     names = {kernel.step: kernel.name for kernel in kernels if kernel.step >= 0}
     runner.prepare()()  # memory is there then, and caches are as they will be
-    best: dict[int, int] = {}
-    whole = float("inf")
-    runs = 0
+    calls: list[tuple[float, dict[int, int]]] = []
     end = time.perf_counter() + seconds
-    while runs < 3 or time.perf_counter() < end:
-        run = runner.prepare()
-        start = time.perf_counter()
-        run()
-        whole = min(whole, time.perf_counter() - start)
-        for step, nanoseconds in _times_of(runner.prepare(), names).items():
-            best[step] = min(best.get(step, nanoseconds), nanoseconds)
-        runs += 1
+    while len(calls) < 3 or time.perf_counter() < end:
+        calls.append(_times_of(runner.prepare(), names))
+    whole, best = min(calls, key=lambda call: (not call[1], call[0]))  # one whose kernels were told apart, if any was
     taken = [best[kernel.step] / 1e9 if kernel.step in best else None for kernel in kernels]
     roofline = _roofline_above(kernels, taken)
     times = []
     for kernel, took in zip(kernels, taken, strict=True):
         bound, limit = bound_of(kernel, roofline)
         times.append(None if took is None else KernelTime(took, min(bound, took), limit))
-    return Measured(runs, whole, times, roofline)
+    return Measured(len(calls), whole, times, roofline)
 
 
 def _roofline_above(kernels: list[_native.KernelReport], taken: list[float | None]) -> _native.Roofline:
@@ -156,11 +148,14 @@ def _roofline_above(kernels: list[_native.KernelReport], taken: list[float | Non
     return roofline
 
 
-def _times_of(run: Callable[[], Any], names: dict[int, str]) -> dict[int, int]:
-    """Nanoseconds by step of the program, in one call; none if what else goes on in the process cannot be told apart."""
+def _times_of(run: Callable[[], Any], names: dict[int, str]) -> tuple[float, dict[int, int]]:
+    """Seconds of one call, and nanoseconds by step of the program in it; none of these if what else goes on in the process cannot be
+    told apart."""
     session = _native.ProfileSession(aside=True)
     try:
+        start = time.perf_counter()
         run()
+        whole = time.perf_counter() - start
     finally:
         recorded = session.finish()
     by_thread: dict[int, list[Any]] = {}
@@ -170,8 +165,8 @@ def _times_of(run: Callable[[], Any], names: dict[int, str]) -> dict[int, int]:
     for events in by_thread.values():
         # Steps that only check arguments have events, too.
         if all(step < len(events) and events[step].name == name for step, name in names.items()):
-            return {step: events[step].end_ns - events[step].start_ns for step in names}
-    return {}
+            return whole, {step: events[step].end_ns - events[step].start_ns for step in names}
+    return whole, {}
 
 
 def bound_of(kernel: _native.KernelReport, roofline: _native.Roofline) -> tuple[float, str]:
