@@ -16,6 +16,7 @@ from typing import Any
 
 from contestants import Contestant
 from exchange import Folder
+from roofline import Roofline
 from turns import rest
 from worker import GoneError, Prepared, Task, WorkerProcess
 from workloads.model import SHORT, Workload
@@ -141,10 +142,10 @@ class Team:
 
 
 class Bench:
-    """Measures workloads with a team."""
+    """Measures workloads with a team, and the machine's limits beside them."""
 
-    def __init__(self, team: Team, progress: Callable[[str], None]) -> None:
-        self.team, self.progress = team, progress
+    def __init__(self, team: Team, roofline: Roofline, progress: Callable[[str], None]) -> None:
+        self.team, self.roofline, self.progress = team, roofline, progress
         self.folder = Folder()
 
     def close(self) -> None:
@@ -172,6 +173,8 @@ class Bench:
         return task, measured
 
     def measure(self, workload: Workload) -> Measured:
+        self.progress(f"{workload.name}: limits of the machine")
+        self.roofline.sample()
         self.progress(f"{workload.name}: data")
         task, measured = self.task(workload)
         calls: dict[str, WorkerProcess] = {}
@@ -195,6 +198,8 @@ class Bench:
             calls[contestant.name] = worker
         self.progress(f"{workload.name}: {len(calls)} take turns")
         self.take_turns(measured, calls)
+        limits = self.roofline.now
+        measured.limit = limits.seconds(measured.reads, measured.writes, measured.flops, measured.arithmetic)
         for worker in calls.values():
             if worker.alive:
                 worker.ask("drop", limit=self.team.effort.start)
@@ -232,6 +237,8 @@ class Bench:
                     del times[name], calls[name]
                     continue
                 times[name].add(seconds, disturbed, time.perf_counter() - start)
+            rest(until)
+            self.roofline.turn(measured.reads, measured.writes, measured.arithmetic)
         for name, one in times.items():
             measured.seconds[name] = min(one.counting)
             measured.median[name] = statistics.median(one.counting)

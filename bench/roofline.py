@@ -1,4 +1,4 @@
-"""The limits of the machine, measured between the workloads of the same run: bandwidth and arithmetic.
+"""The limits of the machine, measured between the turns of each workload: bandwidth and arithmetic.
 
 A call cannot take less time than its bytes at the bandwidth of memory, nor than its arithmetic at the rate of
 fused multiply-adds in registers. What it only reads is held against a loop that only reads, at several places
@@ -16,7 +16,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -52,10 +52,19 @@ class Limits:
         if self.missing:
             return None
         limits = [flops / self.flops_in(arithmetic)]
-        if reads + writes > self.cache_bytes / 2:  # what is larger does not stay there from call to call
-            bandwidth = self.read if reads >= MOSTLY * (reads + writes) else self.mixed
-            limits.append((reads + writes) / bandwidth)
+        if self.comes_from_memory(reads, writes):
+            limits.append((reads + writes) / (self.read if is_mostly_read(reads, writes) else self.mixed))
         return max(limits) or None
+
+    def comes_from_memory(self, reads: float, writes: float) -> bool:
+        return reads + writes > self.cache_bytes / 2  # what is larger does not stay there from call to call
+
+    def keep(self, name: str, value: float) -> None:
+        setattr(self, name, max(value, getattr(self, name)))
+
+
+def is_mostly_read(reads: float, writes: float) -> bool:
+    return reads >= MOSTLY * (reads + writes)
 
 
 def last_cache_bytes() -> int:
@@ -72,50 +81,68 @@ def aligned_floats(count: int) -> np.ndarray:
     return raw[first : first + count]
 
 
-@dataclass
 class Roofline:
-    """Takes samples, of which the best count."""
+    """Takes samples, of which the best count: those of a workload for its limit, all for what the page says."""
 
-    threads: int
-    limits: Limits = field(default_factory=Limits)
-
-    def __post_init__(self) -> None:
-        self.limits.cache_bytes = last_cache_bytes()
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+        self.best = self.now = Limits(cache_bytes=last_cache_bytes())
+        self.rounds = {"flops": 1_000_000, "bf16_flops": 1_000_000}
         try:
             self.library = build()
         except (OSError, RuntimeError) as error:
-            self.limits.missing = str(error)
+            self.best.missing = str(error)
             return
         self.arrays = [aligned_floats(FLOATS) for _ in range(3)]
 
     def sample(self) -> None:
-        if self.limits.missing:
+        """All of them, for the workload that comes."""
+        if self.best.missing:
             return
-        a, b, out = self.arrays
-        size = a.nbytes
+        self.now = Limits(cache_bytes=self.best.cache_bytes)
         rest(time.perf_counter() + 1)
-        for name, function, arrays in (
-            ("read", self.library.read_only, [a]),
-            ("write", self.library.write_only, [out]),
-            ("copy", self.library.copy, [a, out]),
-            ("add", self.library.add, [a, b, out]),
-        ):
-            part = FLOATS // self.threads // 128 * 128
-            seconds = self.together(function, lambda i, arrays=arrays, part=part: self.part(arrays, i, part))
-            self.keep(name, len(arrays) * size / FLOATS * part * self.threads / seconds)
-        self.keep("flops", self.arithmetic(self.library.multiply_add))
-        self.keep("bf16_flops", self.arithmetic(self.library.multiply_add_bf16))
+        for _ in range(3):
+            for name in ("read", "write", "copy", "add", "flops", "bf16_flops"):
+                self.take(name)
 
-    def arithmetic(self, function: Any) -> float:
-        """Operations a second of all threads together."""
-        rounds = 1_000_000
-        seconds = self.together(function, lambda i: [ctypes.c_int64(rounds)])
-        rounds = int(rounds * TURN / seconds)  # as long as a turn: waking threads is not to count
-        seconds = self.together(function, lambda i: [ctypes.c_int64(rounds)])
-        return self.threads * function(1) * rounds / seconds
+    def turn(self, reads: float, writes: float, arithmetic: str) -> None:
+        """Those that a workload is held against, once more: the machine's speed changes between its turns."""
+        if self.best.missing:
+            return
+        self.take("bf16_flops" if arithmetic == "bf16" and self.now.bf16_flops else "flops")
+        if self.now.comes_from_memory(reads, writes):
+            for name in ["read"] if is_mostly_read(reads, writes) else ["copy", "add"]:
+                self.take(name)
 
-    def keep(self, name: str, value: float) -> None:
-        setattr(self.limits, name, max(value, getattr(self.limits, name)))
+    def take(self, name: str) -> None:
+        value = self.arithmetic(name) if name in self.rounds else self.bandwidth(name)
+        self.best.keep(name, value)
+        self.now.keep(name, value)
+
+    def bandwidth(self, name: str) -> float:
+        """Bytes a second of all threads together."""
+        a, b, out = self.arrays
+        function, arrays = {
+            "read": (self.library.read_only, [a]),
+            "write": (self.library.write_only, [out]),
+            "copy": (self.library.copy, [a, out]),
+            "add": (self.library.add, [a, b, out]),
+        }[name]
+        part = FLOATS // self.threads // 128 * 128
+        seconds = self.together(function, lambda i: self.part(arrays, i, part))
+        return len(arrays) * a.itemsize * part * self.threads / seconds
+
+    def arithmetic(self, name: str) -> float:
+        """Operations a second of all threads together. It lasts a turn: waking threads is not to count."""
+        function = self.library.multiply_add if name == "flops" else self.library.multiply_add_bf16
+        if function(1) == 0:  # the processor has none
+            return 0
+        seconds = 0.0
+        while seconds < TURN / 2:
+            rounds = ctypes.c_int64(self.rounds[name])
+            seconds = self.together(function, lambda i, rounds=rounds: [rounds])
+            self.rounds[name] = int(rounds.value * max(TURN / seconds, 1))
+        return self.threads * function(1) * rounds.value / seconds
 
     @staticmethod
     def part(arrays: list[np.ndarray], index: int, part: int) -> list[Any]:
@@ -123,19 +150,16 @@ class Roofline:
         return [*pointers, ctypes.c_int64(part)]
 
     def together(self, function: Any, arguments: Callable[[int], list[Any]]) -> float:
-        """Seconds of the function on all threads at once: the best of a few."""
-        best = float("inf")
-        for _ in range(5):
-            workers = [threading.Thread(target=function, args=arguments(i)) for i in range(1, self.threads)]
-            own = arguments(0)
-            start = time.perf_counter()
-            for worker in workers:
-                worker.start()
-            function(*own)
-            for worker in workers:
-                worker.join()
-            best = min(best, time.perf_counter() - start)
-        return best
+        """Seconds of the function on all threads at once."""
+        workers = [threading.Thread(target=function, args=arguments(i)) for i in range(1, self.threads)]
+        own = arguments(0)
+        start = time.perf_counter()
+        for worker in workers:
+            worker.start()
+        function(*own)
+        for worker in workers:
+            worker.join()
+        return time.perf_counter() - start
 
 
 def build() -> ctypes.CDLL:

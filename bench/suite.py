@@ -100,7 +100,7 @@ class Run:
         self.roofline = Roofline(options.threads)
         logs = self.out / "benchmarks" / "logs" if options.out else PARTIAL / "logs"
         self.team = Team(self.contestants, options.threads, self.effort, logs)
-        self.bench = Bench(self.team, progress)
+        self.bench = Bench(self.team, self.roofline, progress)
         self.measured: list[Measured] = []
         self.growth: list[Measured] = []
 
@@ -162,8 +162,6 @@ class Run:
 
     def measure_everything(self) -> None:
         for workload in self.in_time(self.workloads):
-            progress(f"{workload.name}: limits of the machine")
-            self.roofline.sample()
             self.measured.append(self.one(workload))
         self.measure_memory()
         growing = self.growing()
@@ -180,14 +178,10 @@ class Run:
 
     def one(self, workload: Workload) -> Measured:
         measured = self.bench.measure(workload)
-        self.set_limit(measured)
         say(ablation_line(measured) if self.options.ablate else line_of(measured))
         for name in measured.wrong:
             say(paint(f"    {TITLES[name]}: {measured.failed[name]}", "31"))
         return measured
-
-    def set_limit(self, m: Measured) -> None:
-        m.limit = self.roofline.limits.seconds(m.reads, m.writes, m.flops, m.arithmetic)
 
     def introduce(self) -> None:
         self.about: dict[str, Any] = machine() | {"threads": self.options.threads}
@@ -201,9 +195,7 @@ class Run:
             say(dim(f"The machine is busy (load {load}): times will be longer, and vary."))
 
     def finish(self) -> None:
-        for measured in (*self.measured, *self.growth):
-            self.set_limit(measured)  # by the best of all samples
-        self.about["limits"] = asdict(self.roofline.limits)
+        self.about["limits"] = asdict(self.roofline.best)
         self.about["seconds"] = time.perf_counter() - self.started
         name = "ablation" if self.options.ablate else "results"
         folder = self.out / "benchmarks"

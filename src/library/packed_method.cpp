@@ -25,12 +25,16 @@ const ProductKernels& kernels_for(ProductType type, const Cpu& cpu) {
   return level.types[static_cast<size_t>(type)];
 }
 
-/// How much of k, in steps, is summed at once: so much that adding to C takes little beside it, and that a
-/// panel of B comes from the first cache, or where it is wide from the second, which a few rows of it at a
-/// time allow. It depends on nothing that may differ between two blocks of a product.
+/// How much of k, in steps, is summed at once: so much that adding to C takes little beside it. A panel of B
+/// that is narrow comes from the first cache meanwhile; of a wide one that would be too little, and it has
+/// arithmetic enough for each of its bytes to come from the second. It depends on nothing that may differ
+/// between two blocks of a product.
 int64_t k_block_for(int64_t k, const ProductKernels& kernels, const Cpu& cpu) {
+  constexpr int64_t kEnough = 512;
   const int64_t row_bytes = int64_t{kernels.columns} * kernels.element_bytes;
-  const int64_t most = std::clamp<int64_t>(2 * cpu.l1_bytes / row_bytes, 64, 512);
+  const bool in_first = 2 * cpu.l1_bytes / row_bytes >= kEnough;
+  const int64_t most =
+      in_first ? kEnough : std::clamp<int64_t>(cpu.l2_bytes / 5 / row_bytes, 64, 2 * kEnough);
   const int64_t blocks = std::max<int64_t>(1, (k + most - 1) / most);
   return round_up(std::max<int64_t>(1, (k + blocks - 1) / blocks), 4);
 }

@@ -17,8 +17,9 @@ Value converted(Graph& graph, Value value, DType dtype, const SourceLocation& wh
 }
 
 /// Up to this, in all three sizes, element-wise code is faster than the loops for small products, when there
-/// are many to do; and up to the other, than those for any.
+/// are many to do, unless their columns fill a register; and up to the other, than those for any.
 constexpr int64_t kTiny = 8;
+constexpr int64_t kRegisterBytes = 32;
 constexpr int64_t kTinyElsewhere = 16;
 constexpr int64_t kMany = 64;
 /// Many rows times a tiny matrix: up to these, element-wise code reads and writes the rows as fast as memory
@@ -35,17 +36,20 @@ constexpr int64_t kShortSide = 64;
 
 struct Sizes {
   int64_t batch, rows, columns, depth;
+  int64_t row_bytes;  ///< of the result
   bool lhs_lies_along_k, rhs_lies_along_k;
 
-  Sizes(const Shape& lhs, const Shape& rhs, const DotAxes& axes)
+  Sizes(const Shape& lhs, const Shape& rhs, const DotAxes& axes, DType dtype)
       : batch(extent_of(lhs, axes.lhs_batch)),
         rows(extent_of(lhs, axes.lhs_free)),
         columns(extent_of(rhs, axes.rhs_free)),
         depth(extent_of(lhs, axes.lhs_contract)),
+        row_bytes(columns * static_cast<int64_t>(size_of(dtype))),
         lhs_lies_along_k(is_last(axes.lhs_contract, lhs)),
         rhs_lies_along_k(is_last(axes.rhs_contract, rhs)) {}
   bool has_vector() const { return rows == 1 || columns == 1; }
   bool are_many_tiny(bool in_place) const {
+    if (in_place && row_bytes >= kRegisterBytes) return false;
     return batch >= kMany && std::max({rows, columns, depth}) <= (in_place ? kTiny : kTinyElsewhere);
   }
   bool has_tiny_matrix() const {
@@ -255,7 +259,8 @@ Value improved(GraphRewriter& rewriter, const Node& dot, const std::vector<uint3
                bool only_needed) {
   const Graph& graph = rewriter.old();
   const DotAxes axes = axes_of_dot(graph, dot);
-  const Sizes sizes(graph.type_of(dot.inputs[0]).shape, graph.type_of(dot.inputs[1]).shape, axes);
+  const Sizes sizes(graph.type_of(dot.inputs[0]).shape, graph.type_of(dot.inputs[1]).shape, axes,
+                    dot.type.dtype);
   const std::vector<Value> inputs = rewriter(std::span<const Value>(dot.inputs));
   const bool has_windows = is_windowed(graph, dot.inputs[0]) || is_windowed(graph, dot.inputs[1]);
   const bool is_computed =
@@ -293,7 +298,7 @@ class Orientation {
 /// one: its threads share the queries.
 bool is_worth_keeping(const Graph& graph, const std::vector<uint32_t>& readers, const Node& dot) {
   const Sizes sizes(graph.type_of(dot.inputs[0]).shape, graph.type_of(dot.inputs[1]).shape,
-                    axes_of_dot(graph, dot));
+                    axes_of_dot(graph, dot), dot.type.dtype);
   const bool has_windows = is_windowed(graph, dot.inputs[0]) || is_windowed(graph, dot.inputs[1]);
   if (sizes.has_vector() ? is_computed_for_it(graph, readers, dot.inputs[1]) : sizes.are_many_tiny(false))
     return false;

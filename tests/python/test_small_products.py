@@ -39,6 +39,21 @@ def test_of_all_sizes(dtype):
         check(lambda a, b: a @ b, r(7, rows, depth, dtype=dtype), r(7, depth, columns, dtype=dtype))
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("count", [20, 21, 22, 43, 1001])
+def test_of_any_number(count, dtype):
+    """They are taken some at a time."""
+    for rows, depth, columns in [(8, 8, 8), (4, 4, 4), (9, 3, 8), (2, 200, 4), (3, 3, 3)]:
+        check(lambda a, b: a @ b, r(count, rows, depth, dtype=dtype), r(count, depth, columns, dtype=dtype))
+
+
+def test_whose_columns_fill_a_register_are_no_sums():
+    for size, dtype, expected in [(8, np.float32, "dot"), (4, np.float64, "dot"), (7, np.float32, "mul_sum")]:
+        a = r(100, size, size, dtype=dtype)
+        (kernel,) = tk.jit(lambda a: a @ a).explain(a).kernels
+        assert kernel.name == expected
+
+
 PROGRAMS = {
     "left_transposed": (lambda a, b: np.swapaxes(a, -1, -2) @ b, (5, 21, 20), (5, 21, 22)),
     "right_transposed": (lambda a, b: a @ np.swapaxes(b, -1, -2), (5, 21, 20), (5, 22, 20)),
