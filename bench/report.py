@@ -124,13 +124,13 @@ def introduce(page: Page, about: Mapping[str, Any]) -> None:
     halves = f", {limits['bf16_flops'] / 1e9:.0f} in products of bf16" if limits["bf16_flops"] else ""
     page.say(
         prose(
-            f"""The limits of the machine were measured in the same run, between the turns of each workload: the
-            best of its own rounds count for it. The best of all: it reads {speed["read"]}, writes
+            f"""The limits of the machine were measured in the same run, between the turns of each
+            workload: the best of its own rounds count for it. The best of all: it reads {speed["read"]}, writes
             {speed["write"]}, copies {speed["copy"]} and adds arrays at {speed["add"]}, with non-temporal
             stores, bytes read and written together; fused multiply-adds in registers do
             {limits["flops"] / 1e9:.0f} GFLOP/s in f32{halves}. *Limit* below is the least time that a call
-            can take, by the bytes it must move (once, where they take more than half of the last cache) or by its
-            arithmetic, over the time it took. An elementary function counts as {ELEMENTARY} operations, a
+            can take, by the bytes it must move (once, where they take more than half of the last cache) or by
+            its arithmetic, over the time it took. An elementary function counts as {ELEMENTARY} operations, a
             division and a square root as {DIVISION}."""
         )
     )

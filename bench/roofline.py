@@ -82,7 +82,7 @@ def aligned_floats(count: int) -> np.ndarray:
 
 
 class Roofline:
-    """Takes samples, of which the best count: those of a workload for its limit, all for what the page says."""
+    """Takes samples, of which the best count: those of a workload for its limit, all for the page."""
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
