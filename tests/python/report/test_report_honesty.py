@@ -10,19 +10,9 @@ import threading
 import numpy as np
 import pytest
 import tokamak as tk
-from browser import Browser
+from report_programs import f32
 from tokamak import _format, _measure, _native, _pages
 from tokamak._pages import report
-
-
-def f32(*shape):
-    return np.random.default_rng(len(shape)).standard_normal(shape).astype(np.float32)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with Browser() as one:
-        yield one
 
 
 def set_start(x):
