@@ -251,5 +251,5 @@ const place_text = (line) => `${line.file.split("/").pop()}:${line.line}${line.f
   }
 
   compose(above(), [graphSection(), sourceSection(), kernelsSection(), passesSection(), fusionSection(), memorySection(), layoutSection(), deadSection(), timeSection()]);
-  graph.arrange();
+  graph.begin();
 })();
