@@ -24,6 +24,7 @@ __all__ = ["Profile", "ProfileEvent", "ProfileTotal", "compare", "load_profile",
 
 # Pages with more would be slow to open.
 _MOST_ON_A_PAGE = 200_000
+_MOST_IN_A_TITLE = 3
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ class Profile:
 
         with Progress(f"writing {path}"):
             if Path(path).suffix.lower() in (".html", ".htm"):
-                _pages.write(path, self._page(Path(path).stem))
+                _pages.write(path, self._page())
             else:
                 _pages.write(path, self._result().to_chrome_trace())
 
@@ -139,9 +140,20 @@ class Profile:
             "problem": self.problem,
         }
 
-    def _page(self, title: str) -> str:
+    def _title(self) -> str:
+        """What ran, by name: the programs that took longest."""
+        called = list(dict.fromkeys(row.name for row in self.totals() if row.category == "call"))
+        if not called:
+            return "Profile"
+        shown = called if len(called) <= _MOST_IN_A_TITLE else called[: _MOST_IN_A_TITLE - 1]
+        left = [f"{len(called) - len(shown)} more"] if len(shown) < len(called) else []
+        *first, last = shown + left
+        return f"Profile of {', '.join(first)} and {last}" if first else f"Profile of {last}"
+
+    def _page(self) -> str:
         from . import _pages
 
+        title = self._title()
         data = {"kind": "profile", "title": title, "runs": [{"label": "", **self.to_dict()}]}
         return _pages.page(
             title, data, scripts=["chart.js", "profile.js"], styles=["profile.css"], text=str(self)
@@ -152,7 +164,9 @@ class Profile:
 
         if not self.events and not self.problem:
             return "nothing was recorded: no program of Tokamak's ran or was compiled"
-        lines = [f"{'time':>10}  {'calls':>6}  {'traffic':>9}  {'memory':>9}  {'arithmetic':>13}  {'':10}  name"]
+        lines = [
+            f"{'time':>10}  {'calls':>6}  {'traffic':>9}  {'memory':>9}  {'arithmetic':>13}  {'':10}  name"
+        ]
         for row in self.totals():
             traffic = row.bytes_read + row.bytes_written
             runs = row.category in ("kernel", "library")

@@ -179,3 +179,20 @@ def test_very_many_events(browser, tmp_path):
     tab.wait("document.querySelectorAll('#timeline rect.box').length > 3")
     assert count(tab, "rect.box") < 20_000
     assert tab.problems == []
+
+
+def test_the_title_says_what_ran(browser, pages, tmp_path):
+    tab = browser.open(pages[0] / "profile.html")
+    title = tab.run("document.title")
+    assert title in ("Profile of activation and _lambda_", "Profile of _lambda_ and activation")
+    assert tab.run("document.querySelector('h1').innerText") == title
+    x = np.ones(3)
+    with tk.profile() as recorded:
+        for name in "abcd":
+            f = lambda x: x + 1  # noqa: E731
+            f.__name__ = name
+            tk.jit(f)(x)
+    assert re.fullmatch(r"Profile of [a-d], [a-d] and 2 more", recorded._title())
+    with tk.profile() as nothing:
+        pass
+    assert nothing._title() == "Profile"

@@ -1,6 +1,7 @@
 // The graph: operations in layers, kernels as boxes around what they swallowed.
 
-const NODE_HEIGHT = 38, HEAD = 30, PAD = 12, MANY = 4, LEGIBLE = 0.55;
+const NODE_HEIGHT = 38, HEAD = 30, PAD = 12, MANY = 4;
+const TELLABLE = 0.3, LEGIBLE = 0.55;  // scales at which boxes can be told apart, and names be read
 const isNumber = (one) => one.op === "constant" && one.inputs.length === 0 && !one.name.startsWith("%");
 const shortOp = (one) => (one.op === "parameter" ? one.name : one.op.replace(/^reduce_/, ""));
 const nameOf = (one) => (one.op === "parameter" ? one.type : `${one.name}: ${one.type}`);
@@ -39,7 +40,7 @@ function kernelsAsTraced(traced, kernels) {
   });
   return made;
 }
-const isReplaced = (one) => one.becomes === null && !one.is_dead && one.inputs.length > 0;
+const isReplaced = (one) => one.becomes === null && one.done_by === null && !one.is_dead && one.inputs.length > 0;
 
 /** Views that nothing reads cost nothing: x[2:5] of which only new elements are read, say. They are not drawn. */
 function viewsOfNoUse(all) {
@@ -182,6 +183,7 @@ function pathOf({from, to, through}) {
 /** What the passes made of an operation as traced, if that is not the same operation. */
 function fateOf(one, operations) {
   if (isReplaced(one)) return "\nthe passes found a way around it";
+  if (one.done_by !== null && one.done_by !== undefined) return `\ndone as ${operations[one.done_by].name} = ${operations[one.done_by].text}`;
   const now = operations[one.becomes];
   return now && now.op !== one.op ? `\nbecame ${now.name} = ${now.text}` : "";
 }
@@ -247,7 +249,23 @@ function graphView({operations, traced, kernels}, {onkernel, onoperation}) {
   function arrange({keep = false} = {}) {
     state.scene = fusedScene(list(), state.stage.boxes, state.collapsed);
     draw();
-    if (!keep) view.fit(state.scene, {smallest: LEGIBLE});
+    if (!keep) show();
+  }
+  /** All of it where that can be told apart, or else its top; says which. */
+  function show() {
+    const wanted = (smallest) => canvas.style.setProperty("--wanted", `${Math.ceil(view.heightOf(state.scene, smallest))}px`);
+    wanted(0);
+    const isWhole = view.scaleOf(state.scene) >= TELLABLE;
+    if (!isWhole) wanted(LEGIBLE);
+    view.fit(state.scene, {smallest: isWhole ? 0 : LEGIBLE});
+    return isWhole;
+  }
+  /** The first sight: a program that does not fit is shown as its kernels, to be opened one by one. */
+  function begin() {
+    arrange();
+    if (state.collapsed.size > 0 || kernels.length < 2 || show()) return;
+    kernels.forEach((_, k) => state.collapsed.add(k));
+    arrange();
   }
   const fit = () => view.fit(state.scene);
   function search(step) {
@@ -261,7 +279,7 @@ function graphView({operations, traced, kernels}, {onkernel, onoperation}) {
     view.centre(found[state.hit].x, found[state.hit].y, Math.max(view.scale(), 0.8));
   }
   const status = el("span", {class: "soft small", "aria-live": "polite"});
-  const box = el("input", {type: "search", placeholder: "Search operations, types, lines", "aria-label": "Search the graph",
+  const box = el("input", {type: "search", placeholder: "Search operations", title: "Names, types and lines of operations, kernels", "aria-label": "Search the graph",
                            oninput: () => { state.query = box.value; state.hit = -1; search(1); },
                            onkeydown: (event) => event.key === "Enter" && search(event.shiftKey ? -1 : 1)});
   const modes = stages.map((stage) =>
@@ -270,11 +288,12 @@ function graphView({operations, traced, kernels}, {onkernel, onoperation}) {
   const act = (name, label, action) => el("button", {type: "button", title: label, "aria-label": label, onclick: action}, name);
   const folding = [act("Collapse", "Collapse all kernels", () => { kernels.forEach((_, k) => state.collapsed.add(k)); arrange(); }),
                    act("Expand", "Expand all kernels", () => { state.collapsed.clear(); arrange(); })];
-  const bar = el("div", {class: "bar"}, modes, box, status, el("span", {class: "push"}), folding,
-                 act("−", "Zoom out", () => view.zoom(0.8)), act("+", "Zoom in", () => view.zoom(1.25)), act("Fit", "Show all", fit));
+  const zooming = [act("−", "Zoom out", () => view.zoom(0.8)), act("+", "Zoom in", () => view.zoom(1.25)), act("Fit", "Show all", fit)];
+  const group = (kind, buttons) => el("div", {class: `group ${kind}`}, buttons);
+  const bar = el("div", {class: "bar of-graph"}, group("modes", modes), box, status, el("span", {class: "push"}), group("folding", folding), group("zooming", zooming));
   return {
     element: el("div", {}, bar, canvas),
-    arrange,
+    begin,
     /** Looks for something, as if it had been typed. */
     find: (query) => { box.value = state.query = query; state.hit = -1; search(1); },
   };

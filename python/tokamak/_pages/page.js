@@ -149,7 +149,7 @@ const tip = (() => {
 })();
 
 /** Lets the reader move and zoom what is in `inside`, a <g> of `drawing`: dragging, two fingers, the wheel once the drawing is in focus or with
- *  Ctrl, the keys + - 0 and arrows. `axes` is "both" or "x". Gives {fit, zoom, centre, scale}. */
+ *  Ctrl, the keys + - and arrows. `axes` is "both" or "x". Gives {fit, scaleOf, heightOf, zoom, centre, scale}. */
 function panZoom(drawing, inside, {axes = "both", most = 8, least = 0.02, onchange} = {}) {
   let scale = 1, x = 0, y = 0;
   const apply = () => {
@@ -166,10 +166,15 @@ function panZoom(drawing, inside, {axes = "both", most = 8, least = 0.02, onchan
     scale = next;
     apply();
   }
-  /** Shows the rectangle as large as it goes, but no larger than it was drawn; where that is smaller than `smallest`, its top. */
-  function fit({left = 0, top = 0, width, height}, {largest = 1, smallest = least} = {}) {
-    const space = box();
-    scale = Math.max(smallest, Math.min(largest, (space.width - 24) / width, axes === "x" ? Infinity : (space.height - 24) / height));
+  const acrossOf = ({width}) => Math.min(1, (box().width - 24) / width);
+  /** At which all of the rectangle is seen, no larger than it was drawn. */
+  const scaleOf = (all) => Math.min(acrossOf(all), axes === "x" ? 1 : (box().height - 24) / all.height);
+  /** How high the drawing has to be for all of the rectangle, as large as its width allows. */
+  const heightOf = (all, smallest) => all.height * Math.max(smallest, acrossOf(all)) + 24;
+  /** Shows all of the rectangle; where it would be smaller than `smallest`, its top. */
+  function fit(all, {smallest = least} = {}) {
+    const {left = 0, top = 0, width, height} = all, space = box();
+    scale = Math.max(smallest, scaleOf(all));
     x = (space.width - width * scale) / 2 - left * scale;
     y = Math.max(12, (space.height - height * scale) / 2) - top * scale;
     apply();
@@ -235,5 +240,5 @@ function panZoom(drawing, inside, {axes = "both", most = 8, least = 0.02, onchan
     apply();
   });
   apply();
-  return {fit, zoom, centre, scale: () => scale};
+  return {fit, scaleOf, heightOf, zoom, centre, scale: () => scale};
 }
