@@ -348,9 +348,10 @@ _made: dict[Any, Any] = {}
 
 
 def _replacement_of(one: Replaced, original: Any) -> Any:
-    if (one, original) not in _made:
-        _made[one, original] = _replacement(one, original)
-    return _made[one, original]
+    made = _made.get((one, original))
+    if made is None:
+        made = _made[one, original] = _replacement(one, original)
+    return made
 
 
 def prepare() -> None:
