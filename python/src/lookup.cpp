@@ -27,6 +27,14 @@ PyObject* subscript(PyObject* ndarray, PyObject* key) {
   return PyObject_CallFunctionObjArgs(look_up, ndarray, key, nullptr);
 }
 
+/// What an object holds in itself, as it lies in memory: what it refers to, by address. Not how often it is
+/// referred to.
+nb::bytes object_bytes(const nb::object& object) {
+  const auto* begin = reinterpret_cast<const char*>(object.ptr());
+  const auto size = static_cast<size_t>(Py_TYPE(object.ptr())->tp_basicsize);
+  return nb::bytes(begin + sizeof(PyObject), size - sizeof(PyObject));
+}
+
 void set_lookup(const nb::callable& function) {
   look_up = nb::object(function).release().ptr();  // as long as the process lives, as NumPy does
 }
@@ -52,6 +60,7 @@ void take_over_lookups() {
 
 void bind_lookup(nb::module_& module) {
   module.def("set_lookup", set_lookup, nb::arg("function"));
+  module.def("object_bytes", object_bytes, nb::arg("object"));
   module.def("set_ndarray_method", set_ndarray_method, nb::arg("name"), nb::arg("method"));
 }
 

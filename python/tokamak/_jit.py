@@ -284,7 +284,7 @@ class JitCore:
         key = (self.arguments.key(call), leaf_key, traced.known.key)
         changed = self._history.add(
             _reasons.record(key, names, call.leaves, statics, traced.known.values, traced.captured),
-            ", ".join(map(_reasons.type_text, call.leaves)),
+            call.leaves,
             self._tracer.numbers.compiled_for(traced.known),
         )
         for name in changed:

@@ -39,6 +39,8 @@ def _root(name: str) -> str:
 def _flags(names: list[str], leaves: list[Any]) -> set[str]:
     """The arguments that are True or False, and not one of many in a list or tuple."""
     flags = [name for name, leaf in zip(names, leaves, strict=True) if type(leaf) is bool]
+    if not flags:
+        return set()
     together = Counter(_sequence(name) for name in flags)
     return {name for name in flags if not _sequence(name) or together[_sequence(name)] <= _MOST_FLAGS}
 

@@ -102,10 +102,11 @@ def stored(value: Any, dtype: np.dtype[Any]) -> Array:
     if not is_number(value) and not (isinstance(value, (list, tuple)) and not _holds_array(value)):
         return convert(as_array(value), dtype)
     given = as_array(value)  # it may be no number at all
-    if dtype.kind not in "iu" or given.dtype == dtype:
+    if dtype.kind not in "iuf" or given.dtype == dtype:
         return convert(given, dtype)
     try:
-        return constant(value, dtype)
+        with np.errstate(over="ignore"):
+            return constant(value, dtype)  # a conversion at once would be compiled
     except OverflowError as error:
         fail(UserOverflowError, str(error))
     except ValueError as error:

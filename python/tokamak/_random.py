@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from . import _native
 from ._errors import Unsupported, Where, make, user_line
 
 State = list[tuple[Any, Any]]  # generators, and the state of each
@@ -73,6 +74,12 @@ def _state_of(generator: Any) -> Any:
     if generator is None:  # NumPy loads its random numbers when it is first asked for them
         return "numpy.random" in sys.modules
     if hasattr(generator, "getstate"):
-        return generator.getstate()
+        if type(generator).__module__ != "random":
+            return generator.getstate()
+        return _native.object_bytes(generator), getattr(generator, "gauss_next", None)
     holder = generator.bit_generator if hasattr(generator, "bit_generator") else generator._bit_generator
-    return pickle.dumps(holder.state)
+    if not type(holder).__module__.startswith("numpy.random."):
+        return pickle.dumps(holder.state)
+    # All of the state is inside of both: a RandomState keeps every second normal number for the next call. To ask for it takes
+    # NumPy and Python longer than a function of a few operations takes to be traced.
+    return _native.object_bytes(generator), _native.object_bytes(holder)

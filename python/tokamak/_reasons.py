@@ -25,7 +25,7 @@ class Record(NamedTuple):
     """A program: what it was compiled for, and what it holds of the world."""
 
     key: Any  # of the structure, the static values and the types of the leaves
-    leaves: dict[str, tuple[str, tuple[int, ...]]]  # name -> dtype and shape
+    leaves: dict[str, tuple[Any, tuple[int, ...]]]  # name -> dtype or type, whose text is made where it is read, and shape
     statics: dict[str, str]
     numbers: dict[str, str]  # arguments whose values are part of the program
     captured: Captured | None
@@ -50,9 +50,9 @@ def record(
     )
 
 
-def _type_of(leaf: Any) -> tuple[str, tuple[int, ...]]:
+def _type_of(leaf: Any) -> tuple[Any, tuple[int, ...]]:
     if isinstance(leaf, (np.ndarray, np.generic, ArrayBase)):
-        return str(leaf.dtype), tuple(leaf.shape)
+        return leaf.dtype, tuple(leaf.shape)
     return type(leaf).__name__, ()
 
 
@@ -79,7 +79,7 @@ class History:
         self._records: list[Record] = []
         self._changes: Counter[str] = Counter()
 
-    def add(self, made: Record, types: str, notes: list[str]) -> list[str]:
+    def add(self, made: Record, leaves: list[Any], notes: list[str]) -> list[str]:
         """Notes a program, and gives what changed that was not declared to be part of the program, where that is why."""
         reason, changed = self._compare(made)
         if notes:
@@ -89,6 +89,7 @@ class History:
         self._records.append(made)
         del self._records[:-_MOST_RECORDS], self.reasons[:-_MOST_RECORDS]
         if _logging.is_open("recompiles"):
+            types = ", ".join(map(type_text, leaves))
             _logging.log("recompiles", f"{self.name}: program {len(self.reasons)}, for ({types}): {reason}")
         for name in changed:
             self._changes[name] += 1
@@ -154,7 +155,7 @@ def _differences(old: Record, new: Record) -> list[tuple[str, str]]:
     found = []
     for name, (dtype, shape) in new.leaves.items():
         old_dtype, old_shape = old.leaves[name]
-        if dtype != old_dtype:
+        if str(dtype) != str(old_dtype):  # NumPy has np.dtype("float64") equal to "float"
             found.append((name, f"{name}: dtype {old_dtype} -> {dtype}"))
         if shape != old_shape:
             found.append((name, f"{name}: shape {old_shape} -> {shape}"))

@@ -30,8 +30,10 @@ class Table(dict[Callable[..., Any], Callable[..., Any]]):
         return super().__contains__(function) or self._add_late(function)
 
     def get(self, function: Any, default: Any = None) -> Any:
-        self._add_late(function)
-        return super().get(function, default)
+        found = super().get(function)
+        if found is None and self._add_late(function):
+            found = self[function]
+        return default if found is None else found
 
     def _add_late(self, function: Any) -> bool:
         if super().__contains__(function) or not isinstance(function, np.ufunc):

@@ -45,15 +45,14 @@ class Container:
 def plan(returned: Any, watch: Watch, arguments: list[Array]) -> Plan:
     changes = watch.changes()
     returned = watch.with_containers(returned)
-    is_applied = bool(changes) or _holds_container(returned)
-    everything = (
-        (returned, *(watch.with_containers(value) for _, value in changes)) if is_applied else returned
-    )
     leaves: list[Any] = []
-    _tree.flatten(returned, leaves)
+    structure = _tree.flatten(returned, leaves)
     results = len(leaves)
-    leaves = []
-    structure = _tree.flatten(everything, leaves)
+    is_applied = bool(changes) or any(type(leaf) is Container for leaf in leaves)
+    if is_applied:
+        leaves = []
+        everything = (returned, *(watch.with_containers(value) for _, value in changes))
+        structure = _tree.flatten(everything, leaves)
     _check_texts(structure)
     arrays: list[Array] = []
     taken: list[int] = []
@@ -222,12 +221,6 @@ def _resolved(value: Any, call: Any) -> Any:
     if type(value) is Container:
         return _at(call, value.path)
     return _mapped(value, lambda one: _resolved(one, call))
-
-
-def _holds_container(value: Any) -> bool:
-    found: list[Any] = []
-    _tree.flatten(value, found)
-    return any(type(leaf) is Container for leaf in found)
 
 
 def _set(container: Any, change: Change, value: Any) -> None:

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cache/digest.h"
-#include "codegen/jit.h"
+#include "codegen/link.h"
 #include "support/cpu.h"
 
 namespace tokamak::codegen {

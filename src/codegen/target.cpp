@@ -37,7 +37,8 @@ const llvm::Target& x86_target(const llvm::Triple& triple) {
     // It takes a quarter of the time of a kernel, to write addresses in other ways that are no faster: ours
     // are a pointer and a counter, which x86 adds up in the load.
     set_llvm_option("disable-lsr", "true");
-    // A tenth of the time, to put instructions in another order once more: these processors find it themselves.
+    // A tenth of the time, to put instructions in another order once more: these processors find it
+    // themselves.
     set_llvm_option("disable-post-ra", "true");
     return true;
   }();

@@ -517,3 +517,18 @@ def test_iterators_are_refused():
     ):
         with pytest.raises(tk.UserError, match=f"`{name}`.*only while the function is traced"):
             tk.jit(function)(X)
+
+
+@pytest.mark.parametrize("kind", ["method of an array", "operator of an array", "method of a dict"])
+def test_what_methods_of_built_in_types_are_bound_to(kind):
+    x, numbers = np.ones(3), {"n": 1.0}
+    total, plus, get = x.sum, x.__add__, numbers.get
+    f = {
+        "method of an array": lambda y: y + total(),
+        "operator of an array": lambda y: y + plus(1.0),
+        "method of a dict": lambda y: y + get("n"),
+    }[kind]
+    compiled, y = tk.jit(f), np.zeros(3)
+    np.testing.assert_array_equal(compiled(y), f(y))
+    x[:], numbers["n"] = 5, 7.0
+    np.testing.assert_array_equal(compiled(y), f(y))

@@ -3,6 +3,7 @@
 import functools
 import gc
 import pickle
+import random
 import subprocess
 import sys
 import threading
@@ -445,10 +446,44 @@ def test_random_numbers_are_refused(draw):
         tk.jit(noisy)(np.zeros(3))
 
 
+def test_random_numbers_that_were_drawn_before_are_refused():
+    """Normal numbers are made in pairs: the second one is given without asking for new bits."""
+    np.random.seed(0)  # noqa: NPY002
+    np.random.standard_normal()  # noqa: NPY002
+    with pytest.raises(NotImplementedError, match="draw them outside"):
+        tk.jit(lambda x: x + np.random.standard_normal())(np.zeros(3))  # noqa: NPY002
+    random.seed(0)
+    random.gauss(0, 1)
+    with pytest.raises(NotImplementedError, match="draw them outside"):
+        tk.jit(lambda x: x + random.gauss(0, 1))(np.zeros(3))
+    state = np.random.RandomState(0)  # noqa: NPY002
+    state.standard_normal()
+    with pytest.raises(NotImplementedError, match="draw them outside"):
+        tk.jit(lambda x: x + state.standard_normal())(np.zeros(3))
+
+
+@pytest.mark.parametrize("kind", [np.random.PCG64, np.random.MT19937, np.random.Philox, np.random.SFC64])
+def test_random_numbers_of_every_kind_of_bits_are_refused(kind):
+    rng = np.random.Generator(kind(0))
+    for draw in (
+        lambda x: x + rng.random(),
+        lambda x: x + rng.standard_normal(),
+        lambda x: x + rng.integers(10, dtype=np.uint32),
+        lambda x: x + rng.integers(10, dtype=np.uint32),  # half of 64 bits were left
+        lambda x: x + rng.bit_generator.random_raw(),
+    ):
+        with pytest.raises(NotImplementedError, match="draw them outside"):
+            tk.jit(draw)(np.zeros(3))
+    assert tk.jit(lambda x: x + (rng is not None))(np.zeros(3)).sum() == 3
+
+
 def test_random_numbers_of_a_closure_are_refused():
     rng = np.random.default_rng(1)
     with pytest.raises(NotImplementedError, match="draw them outside"):
         tk.jit(lambda x: x + rng.random(3))(np.zeros(3))
+    draw = random.Random(1).random
+    with pytest.raises(NotImplementedError, match="draw them outside"):
+        tk.jit(lambda x: x + draw())(np.zeros(3))
     assert tk.jit(lambda x: x + 1 if rng else x)(np.zeros(3)).sum() == 3
     with pytest.raises(NotImplementedError, match="draw them outside"):
         tk.jit(lambda x: x + np.random.default_rng().random(3))(np.zeros(3))

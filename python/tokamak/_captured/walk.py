@@ -19,6 +19,7 @@ from types import (
     MappingProxyType,
     MemberDescriptorType,
     MethodType,
+    MethodWrapperType,
     ModuleType,
     NoneType,
     NotImplementedType,
@@ -36,7 +37,7 @@ from .libraries import LIBRARIES, is_library
 _ATOMS = frozenset(
     (
         *(bool, int, float, complex, str, bytes, range, slice),
-        *(BuiltinFunctionType, EllipsisType, NoneType, NotImplementedType, np.ufunc),
+        *(EllipsisType, NoneType, NotImplementedType, np.ufunc),
     )
 )
 _NO_MEMORY = frozenset((tuple, list, dict, set, frozenset, FunctionType, type, ModuleType))  # known at once
@@ -98,16 +99,17 @@ def captured_by(roots: list[tuple[str, Any]], home: str | None) -> Captured:
         walk = _Walk(known, asked, package)
         for name, value in roots:
             walk.visit(value, name)
-        if walk.attributes <= known and walk.asked <= asked:
+        if not walk.went_by_names or (walk.found <= known and walk.found_asked <= asked):
             return walk.finish()
-        known |= walk.attributes
-        asked |= walk.asked
+        known |= walk.found
+        asked |= walk.found_asked
 
 
 class _Walk:
     def __init__(self, attributes: frozenset[str], asked: frozenset[str], package: str | None) -> None:
-        self.attributes = set(attributes)  # with those that are found on the way: then fewer walks are needed
-        self.asked = set(asked)  # those that need not be there
+        self.found = set(attributes)  # with those that are found on the way: then fewer walks are needed
+        self.found_asked = set(asked)  # those that need not be there
+        self.went_by_names = False  # whether it would have gone elsewhere if it had known more names
         self.package = package
         self.seen: dict[int, Any] = {}
         self.places: dict[tuple[Any, ...], tuple[str, tuple[Any, ...], str]] = {}
@@ -117,6 +119,16 @@ class _Walk:
         self.is_traced = False
         self.asking_types: dict[int, dict[str, Any]] = {}
         self.memoised: set[CodeType] = set()
+
+    @property
+    def attributes(self) -> set[str]:
+        self.went_by_names = True
+        return self.found
+
+    @property
+    def asked(self) -> set[str]:
+        self.went_by_names = True
+        return self.found_asked
 
     def finish(self) -> Captured:
         captured = Captured()
@@ -184,12 +196,12 @@ class _Walk:
         self.note("function", f"{value.__name__}, its code or defaults", value)
         code = value.__code__
         names = names_in(code)
-        self.attributes |= names.all
-        self.asked |= names.asked
+        self.found |= names.all
+        self.found_asked |= names.asked
         if "type" in names.read and value.__globals__.get("type", TypeOf) is TypeOf:
             self.asking_types[id(value.__globals__)] = value.__globals__
         if _takes_all(names, value.__globals__):
-            self.attributes.add(_ALL)
+            self.found.add(_ALL)
         for variable, cell in zip(code.co_freevars, value.__closure__ or (), strict=True):
             self.note("cell", variable, cell)
             try:
@@ -328,6 +340,8 @@ def _visit_memoised(walk: _Walk, value: Any, name: str) -> None:
 _KINDS: dict[type, Callable[[_Walk, Any, str], None]] = {
     FunctionType: _Walk.visit_function,
     MethodType: _visit_method,
+    BuiltinFunctionType: _visit_wrapper("__self__"),  # x.sum; that of a function is its module
+    MethodWrapperType: _visit_wrapper("__self__"),
     functools.partial: _visit_partial,
     MappingProxyType: _visit_proxy,
     ChainMap: _visit_wrapper("maps"),

@@ -348,9 +348,21 @@ _made: dict[Any, Any] = {}
 
 
 def _replacement_of(one: Replaced, original: Any) -> Any:
-    if (one, original) not in _made:
-        _made[one, original] = _replacement(one, original)
-    return _made[one, original]
+    made = _made.get((one, original))
+    if made is None:
+        made = _made[one, original] = _replacement(one, original)
+    return made
+
+
+def prepare() -> None:
+    """Makes replacements, so that the first trace need not."""
+    for one in _REPLACED:
+        owner = sys.modules.get(one.owner) if isinstance(one.owner, str) else one.owner
+        if owner is not None:
+            _replacement_of(one, getattr(owner, one.name))
+
+
+prepare()
 
 
 @contextmanager

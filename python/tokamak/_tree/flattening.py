@@ -41,14 +41,14 @@ def flatten(value: Any, leaves: list[Any]) -> Any:
         return NONE
     if kind is float or kind is int or kind is bool or kind is np.ndarray:
         return add_leaf(value, leaves)
+    if issubclass(kind, _native.ArrayBase):
+        return ("value", Identity(value)) if value._is_constant else add_leaf(value, leaves)
     return _flatten_other(value, kind, leaves)
 
 
 def _flatten_other(value: Any, kind: type, leaves: list[Any]) -> Any:
     if isinstance(value, tuple) and hasattr(kind, "_fields"):
         return ("named", kind, *[flatten(item, leaves) for item in value])
-    if getattr(value, "_is_constant", False) is True:
-        return ("value", Identity(value))
     if isinstance(value, _STATIC_TYPES):
         return ("value", Static(value))
     if kind is FunctionType and value.__closure__ is value.__defaults__ is value.__kwdefaults__ is None:

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 
 #include "interp/interpreter.h"
 #include "ops/contract.h"
@@ -90,7 +91,8 @@ class Mover {
         dtype_(node.type.dtype),
         accumulator_(accumulator_of(dtype_)),
         value_(Tensor::copy_of(value.type(), value.data())),
-        random_(random) {}
+        random_(random),
+        for_all_(random() % 2 == 0 ? std::optional(random() % kChoices) : std::nullopt) {}
 
   void sum() {
     const Tensor exact = widely(node_, operands_, [](double x) { return x; });
@@ -165,6 +167,8 @@ class Mover {
   Tensor result() { return std::move(value_); }
 
  private:
+  static constexpr size_t kChoices = 4;
+
   /// The weights of a softmax, and with them the products, are less by up to twice their number until they
   /// are divided by its sums: so much larger is what the format's smallest number is too large for.
   void add_late_division(size_t operand, double smallest, std::vector<double>& absolute) const {
@@ -188,9 +192,11 @@ class Mover {
 
   double between() { return std::uniform_real_distribution<double>(-1, 1)(random_); }
 
+  /// Elements may be alike: sums of the same terms in the same order all overflow to the same side, which
+  /// hardly happens where each is drawn on its own.
   double anything(double want) {
-    const double choices[] = {want, kInfinity, -kInfinity, kNaN};
-    return choices[random_() % 4];
+    const double choices[kChoices] = {want, kInfinity, -kInfinity, kNaN};
+    return choices[for_all_ ? *for_all_ : random_() % kChoices];
   }
 
   void set(int64_t i, double value) {
@@ -219,6 +225,7 @@ class Mover {
   DType accumulator_;
   Tensor value_;
   std::mt19937& random_;
+  std::optional<size_t> for_all_;  ///< what all elements become that may be anything
 };
 
 }  // namespace

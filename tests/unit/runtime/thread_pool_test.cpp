@@ -159,23 +159,24 @@ TEST_F(ThreadPoolTest, WorksAfterSleeping) {
   }
 }
 
-/// The cores that the thread of worker 1 may use, and the one that the caller is on.
+/// The cores that the thread of each worker may use, and the one that the caller is on.
 struct Seen {
-  cpu_set_t allowed_to_worker;
+  std::vector<cpu_set_t> allowed_to_workers;
   int core_of_caller;
 };
-Seen run_with_a_worker(ThreadPool& pool) {
-  Seen seen;
-  CPU_ZERO(&seen.allowed_to_worker);
+/// A worker may join before the caller has told all of them where to run: they look when everyone is there.
+Seen run_on_all(ThreadPool& pool) {
+  const int threads = pool.num_threads();
+  Seen seen{.allowed_to_workers = std::vector<cpu_set_t>(static_cast<size_t>(threads - 1))};
   std::atomic<int> inside = 0;
-  pool.run(2, 1, [&](int64_t, int64_t, int worker) {
+  pool.run(threads, 1, [&](int64_t, int64_t, int worker) {
+    ++inside;
+    while (inside < threads) std::this_thread::yield();
     if (worker == 0) {
       seen.core_of_caller = sched_getcpu();
     } else {
-      sched_getaffinity(0, sizeof(cpu_set_t), &seen.allowed_to_worker);
+      sched_getaffinity(0, sizeof(cpu_set_t), &seen.allowed_to_workers[static_cast<size_t>(worker - 1)]);
     }
-    ++inside;
-    while (inside < 2) std::this_thread::yield();
   });
   return seen;
 }
@@ -194,10 +195,10 @@ TEST_F(ThreadPoolTest, WorkersLeaveTheCallerItsCore) {
     CPU_SET(core, &one);
     ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
     std::this_thread::sleep_for(std::chrono::milliseconds(2));  // until the worker sleeps
-    const Seen seen = run_with_a_worker(pool);
+    const Seen seen = run_on_all(pool);
     EXPECT_EQ(seen.core_of_caller, core);
-    EXPECT_FALSE(CPU_ISSET(core, &seen.allowed_to_worker));
-    EXPECT_EQ(CPU_COUNT(&seen.allowed_to_worker), static_cast<int>(cores.size()) - 1);
+    EXPECT_FALSE(CPU_ISSET(core, &seen.allowed_to_workers[0]));
+    EXPECT_EQ(CPU_COUNT(&seen.allowed_to_workers[0]), static_cast<int>(cores.size()) - 1);
   }
   ASSERT_EQ(sched_setaffinity(0, sizeof(own), &own), 0);
 }
@@ -218,18 +219,17 @@ TEST_F(ThreadPoolTest, LongRunsMayUseAllCores) {
     if (worker == 1 && CPU_EQUAL(&own, &allowed)) is_free = true;
   });
   EXPECT_TRUE(is_free);
-  const Seen next = run_with_a_worker(pool);
-  EXPECT_EQ(CPU_COUNT(&next.allowed_to_worker), CPU_COUNT(&own) - 1);
+  const Seen next = run_on_all(pool);
+  EXPECT_EQ(CPU_COUNT(&next.allowed_to_workers[0]), CPU_COUNT(&own) - 1);
 }
 
 TEST_F(ThreadPoolTest, MoreThreadsThanCoresUseAllCores) {
   pool.set_num_threads(2);
-  run_with_a_worker(pool);
+  run_on_all(pool);
   pool.set_num_threads(usable_cpus() + 1);
   cpu_set_t own;
   ASSERT_EQ(sched_getaffinity(0, sizeof(own), &own), 0);
-  const Seen seen = run_with_a_worker(pool);
-  EXPECT_TRUE(CPU_EQUAL(&own, &seen.allowed_to_worker));
+  for (const cpu_set_t& allowed : run_on_all(pool).allowed_to_workers) EXPECT_TRUE(CPU_EQUAL(&own, &allowed));
 }
 
 TEST_F(ThreadPoolTest, RefusesImpossibleNumbers) {

@@ -12,10 +12,13 @@ namespace tokamak::codegen {
 class LinkedObject {
  public:
   virtual ~LinkedObject() = default;
-  virtual void* address_of(const std::string& symbol) = 0;
+  /// Throws InternalError if the object has no such symbol.
+  virtual void* address_of(const std::string& symbol) const = 0;
 };
 
-/// Links object code, binding undefined symbols to `externals` first, then to the process. Thread-safe.
+/// Links an object file for x86-64, binding undefined symbols to `externals` first, then to the process.
+/// Knows what LLVM writes for our code: sections, symbols and a few kinds of references, no unwinding, no
+/// constructors. Throws InternalError at all else, whatever the bytes are. Thread-safe.
 std::unique_ptr<LinkedObject> link_object(std::span<const char> object, const std::string& name,
                                           const Externals& externals);
 
