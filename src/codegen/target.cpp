@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "tokamak/errors.h"
@@ -76,75 +77,98 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(const Cpu& cpu) {
   return machine;
 }
 
-/// The code generators of the process that nobody uses at the moment. Making one takes a millisecond, and
-/// each serves one thread at a time.
-class IdleMachines {
+/// LLVM's code generator with its passes, which write what they make to `bytes`.
+class Generator {
  public:
-  static IdleMachines& instance() {
-    static auto* machines = new IdleMachines;  // never destroyed: threads may compile until the very end
-    return *machines;
+  explicit Generator(const Cpu& cpu) : machine_(make_target_machine(cpu)), out_(bytes_) {}
+
+  llvm::TargetMachine& machine() { return *machine_; }
+
+  /// Assembly is for people to read, and objects are made in great numbers: only their passes are kept.
+  llvm::SmallVector<char, 0> make(llvm::Module& module, llvm::CodeGenFileType kind) {
+    if (kind == llvm::CodeGenFileType::ObjectFile) {
+      if (passes_for_objects_ == nullptr) passes_for_objects_ = make_passes(kind);
+      passes_for_objects_->run(module);
+    } else {
+      make_passes(kind)->run(module);
+    }
+    return std::exchange(bytes_, {});
   }
 
-  std::unique_ptr<llvm::TargetMachine> take(const Cpu& cpu) {
+ private:
+  std::unique_ptr<llvm::legacy::PassManager> make_passes(llvm::CodeGenFileType kind) {
+    auto passes = std::make_unique<llvm::legacy::PassManager>();
+    // Every load writes down its own index and mask; what follows takes time for each of them.
+    // It asks about the target, as do those who follow: the first answer is kept.
+    passes->add(llvm::createTargetTransformInfoWrapperPass(machine_->getTargetIRAnalysis()));
+    passes->add(llvm::createEarlyCSEPass());
+    if (machine_->addPassesToEmitFile(*passes, out_, nullptr, kind))
+      throw InternalError("the code generator cannot write this kind of file");
+    return passes;
+  }
+
+  std::unique_ptr<llvm::TargetMachine> machine_;
+  llvm::SmallVector<char, 0> bytes_;
+  llvm::raw_svector_ostream out_;
+  std::unique_ptr<llvm::legacy::PassManager> passes_for_objects_;
+};
+
+/// The code generators of the process that nobody uses at the moment. Making one takes a millisecond, and its
+/// passes half as long; each serves one thread at a time.
+class IdleGenerators {
+ public:
+  static IdleGenerators& instance() {
+    static auto* generators = new IdleGenerators;  // never destroyed: threads may compile until the very end
+    return *generators;
+  }
+
+  std::unique_ptr<Generator> take(const Cpu& cpu) {
     {
       const std::lock_guard lock(mutex_);
       auto& idle = idle_[cpu.name];
       if (!idle.empty()) {
-        auto machine = std::move(idle.back());
+        auto generator = std::move(idle.back());
         idle.pop_back();
-        return machine;
+        return generator;
       }
     }
-    return make_target_machine(cpu);
+    return std::make_unique<Generator>(cpu);
   }
 
-  void give_back(const Cpu& cpu, std::unique_ptr<llvm::TargetMachine> machine) {
+  void give_back(const Cpu& cpu, std::unique_ptr<Generator> generator) {
     const std::lock_guard lock(mutex_);
-    idle_[cpu.name].push_back(std::move(machine));
+    idle_[cpu.name].push_back(std::move(generator));
   }
 
  private:
-  IdleMachines() { hold_while_forking(mutex_, LockKind::leaf); }
+  IdleGenerators() { hold_while_forking(mutex_, LockKind::leaf); }
 
   std::mutex mutex_;
-  std::map<std::string, std::vector<std::unique_ptr<llvm::TargetMachine>>> idle_;
+  std::map<std::string, std::vector<std::unique_ptr<Generator>>> idle_;
 };
 
-/// A code generator for the time of one use.
-class Machine {
- public:
-  explicit Machine(const Cpu& cpu) : cpu_(cpu), machine_(IdleMachines::instance().take(cpu)) {}
-  ~Machine() { IdleMachines::instance().give_back(cpu_, std::move(machine_)); }
-  Machine(const Machine&) = delete;
-  Machine& operator=(const Machine&) = delete;
-  llvm::TargetMachine* operator->() const { return machine_.get(); }
-
- private:
-  const Cpu& cpu_;
-  std::unique_ptr<llvm::TargetMachine> machine_;
-};
+/// Does something with a code generator that nobody else uses meanwhile. One that an error came out of is not
+/// used again.
+template <class Work>
+auto with_generator(const Cpu& cpu, Work work) {
+  std::unique_ptr<Generator> generator = IdleGenerators::instance().take(cpu);
+  auto result = work(*generator);
+  IdleGenerators::instance().give_back(cpu, std::move(generator));
+  return result;
+}
 
 }  // namespace
 
 void set_target(llvm::Module& module, const Cpu& cpu) {
-  const Machine machine(cpu);
-  module.setTargetTriple(machine->getTargetTriple());
-  module.setDataLayout(machine->createDataLayout());
+  with_generator(cpu, [&](Generator& generator) {
+    module.setTargetTriple(generator.machine().getTargetTriple());
+    module.setDataLayout(generator.machine().createDataLayout());
+    return true;
+  });
 }
 
 llvm::SmallVector<char, 0> machine_code(llvm::Module& module, const Cpu& cpu, llvm::CodeGenFileType kind) {
-  const Machine machine(cpu);
-  llvm::SmallVector<char, 0> bytes;
-  llvm::raw_svector_ostream out(bytes);
-  llvm::legacy::PassManager passes;
-  // Every load writes down its own index and mask; what follows takes time for each of them.
-  // It asks about the target, as do those who follow: the first answer is kept.
-  passes.add(llvm::createTargetTransformInfoWrapperPass(machine->getTargetIRAnalysis()));
-  passes.add(llvm::createEarlyCSEPass());
-  if (machine->addPassesToEmitFile(passes, out, nullptr, kind))
-    throw InternalError("the code generator cannot write this kind of file");
-  passes.run(module);
-  return bytes;
+  return with_generator(cpu, [&](Generator& generator) { return generator.make(module, kind); });
 }
 
 }  // namespace tokamak::codegen

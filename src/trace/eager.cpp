@@ -5,15 +5,21 @@
 #include <vector>
 
 #include "driver/compile.h"
+#include "interp/interpreter.h"
+#include "support/cpu.h"
 #include "trace/array_impl.h"
 #include "trace/execute.h"
 #include "trace/program_cache.h"
+#include "trace/trace.h"
 #include "trace/views.h"
 
 namespace tokamak {
 namespace {
 
 constexpr size_t kProgramsPerOp = 128;
+
+/// The interpreter is done with this many elements before code could be made.
+constexpr int64_t kSoonerInterpreted = int64_t{1} << 18;
 
 struct EagerKey {
   Attributes attributes;
@@ -62,6 +68,23 @@ std::shared_ptr<const Program> compile_one(Op op, const EagerKey& key) {
   return compile(graph, key.layouts).program;
 }
 
+/// Whether the interpreter is done before code for it could be made. While a function is traced, what it
+/// computes of constants is computed once; elsewhere the same is mostly done again.
+bool is_sooner_interpreted(Op op, std::span<const Array> inputs, const TensorType& result) {
+  if (Trace::current() == nullptr || op == Op::dot || current_checks().any()) return false;
+  int64_t work = result.elements();
+  for (const Array& input : inputs) work += input.size();
+  return work <= kSoonerInterpreted;
+}
+
+Array interpreted(Op op, std::span<const Array> inputs, const Attributes& attributes, TensorType result) {
+  std::vector<Tensor> operands;
+  operands.reserve(inputs.size());
+  for (const Array& input : inputs) operands.push_back(tensor_of(input));
+  const Node node{op, std::move(result), {}, attributes, {}};
+  return array_of(interpret_node(node, operands, current_cpu().fma));
+}
+
 }  // namespace
 
 Array run_eagerly(Op op, std::span<const Array> inputs, const Attributes& attributes,
@@ -74,6 +97,8 @@ Array run_eagerly(Op op, std::span<const Array> inputs, const Attributes& attrib
     for (const Array& input : inputs) types.push_back(input.type());
     TensorType result = infer_type(op, types, attributes, {});
     if (family_of(op) == OpFamily::View) return view_of(op, inputs[0], attributes, std::move(result));
+    if (is_sooner_interpreted(op, inputs, result))
+      return interpreted(op, inputs, attributes, std::move(result));
     auto program =
         cache_of(op).get([&](const EagerKey& key) { return key.matches(inputs, attributes); },
                          [&] { return key_of(inputs, attributes); },

@@ -505,3 +505,35 @@ def test_a_call_loads_no_random_numbers():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
+
+
+def of_small_constants(x):
+    edges = np.quantile(x, [0.25, 0.5, 0.75])
+    return np.histogram(x, np.linspace(0, 1, 9))[0], edges, np.interp(x, np.arange(3.0), np.ones(3))
+
+
+def of_arrays_like_arguments(x):
+    z, count = np.zeros_like(x), np.full_like(x, 3, dtype=np.int32)
+    for _ in range(3):
+        near = z * z <= 4.0
+        count += near
+        z = np.where(near, z * z + x, z)
+    return count, z
+
+
+@pytest.mark.parametrize("function", [of_small_constants, of_arrays_like_arguments])
+def test_no_code_is_made_while_a_function_is_traced(function, caplog):
+    """What is computed from constants is computed once: that would take less time than to make code for it."""
+    x = np.random.default_rng(0).random((700, 500))
+    f = tk.jit(function)
+    tk.set_logs("cache")
+    try:
+        with caplog.at_level("DEBUG", logger="tokamak"):
+            got = f(x)
+    finally:
+        tk.set_logs("")
+    programs = [record.getMessage() for record in caplog.records if "kernels," in record.getMessage()]
+    assert len(programs) == 1, programs
+    for one, expected in zip(got, function(x), strict=True):
+        np.testing.assert_allclose(one, expected, rtol=1e-14)
+        assert one.dtype == expected.dtype

@@ -20,6 +20,8 @@ def _filled(a: Any, value: Any, dtype: Any, shape: Any) -> Any:
     extents = list(x.shape) if shape is None else shape_of(shape)
     check_shape(extents)
     fill = constant(value, wanted) if is_number(value) else convert(as_array(value), wanted)
+    if x._traced:  # else what is computed from it would be run while the function is traced
+        fill = fill._as_traced()
     return broadcast(fill, extents)
 
 
