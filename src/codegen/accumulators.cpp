@@ -129,11 +129,14 @@ Value* Accumulators::accumulate(const Accumulate& step) {
   const Accumulator& accumulator = of(step.accumulator);
   const unsigned lanes = lanes_in(accumulator);
   Value* value = f_.value(step.value);
+  if (accumulator.across_lanes && f_.width > lanes) value = f_.lanes.spread(value, f_.width);
   const bool in_turn = lanes_of(value) > lanes;
-  if (accumulator.cascade || (in_turn && (f_.lanes.active_count != nullptr || step.running || step.position)))
+  const bool is_part = f_.lanes.active_count != nullptr;  // of the lanes
+  if (accumulator.cascade ||
+      (in_turn && ((is_part && !is_integer(accumulator.dtype)) || step.running || step.position)))
     throw InternalError("a value cannot be accumulated into this accumulator");
   if (in_turn) {
-    accumulate_in_turn(step.accumulator, value);
+    if (!accumulate_count(step.accumulator, value)) accumulate_in_turn(step.accumulator, value);
     return nullptr;
   }
   value = f_.lanes.spread(value, lanes);
@@ -155,9 +158,32 @@ Value* Accumulators::accumulate(const Accumulate& step) {
   return step.running ? rounded(accumulator, next.value) : nullptr;
 }
 
+/// Adds in how many lanes a condition holds, where `value` is 1 there and 0 elsewhere: any lane of an integer
+/// sum may take it.
+bool Accumulators::accumulate_count(AccumulatorId id, Value* value) {
+  const Accumulator& accumulator = of(id);
+  auto* number = llvm::dyn_cast<llvm::ZExtInst>(value);
+  if (number == nullptr || !number->getOperand(0)->getType()->isIntOrIntVectorTy(1)) return false;
+  if (!accumulator.across_lanes || accumulator.op != Op::reduce_sum || !is_integer(accumulator.dtype))
+    return false;
+  const unsigned lanes = lanes_of(value);
+  Value* holds = f_.lanes.both(number->getOperand(0), f_.lanes.active_mask(lanes, 8));
+  Value* count =
+      f_.b.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, f_.b.CreateBitCast(holds, f_.b.getIntNTy(lanes)));
+  llvm::Type* type = value_type(accumulator);
+  count = f_.b.CreateZExtOrTrunc(count, type->getScalarType());
+  Value* in_first =
+      type->isVectorTy() ? f_.b.CreateInsertElement(f_.lanes.zero(type), count, uint64_t{0}) : count;
+  set(id, {f_.b.CreateAdd(current(id).value, in_first), nullptr});
+  return true;
+}
+
 /// As many lanes at a time as the accumulator has.
 void Accumulators::accumulate_in_turn(AccumulatorId id, Value* value) {
   const unsigned lanes = lanes_in(of(id));
+  const unsigned bits = value->getType()->getScalarSizeInBits();
+  if (Value* on = f_.lanes.active_mask(lanes_of(value), bits))
+    value = f_.lanes.choose(on, value, f_.lanes[reduction_identity(f_.lanes, of(id).op, of(id).dtype)]);
   for (unsigned begin = 0; begin < lanes_of(value); begin += lanes) {
     llvm::SmallVector<int, 32> order;
     for (unsigned i = 0; i < lanes; ++i) order.push_back(static_cast<int>(begin + i));

@@ -51,6 +51,7 @@ class Accumulators {
   State combined(const Accumulator& accumulator, State earlier, State later);
   llvm::Value* better(const Accumulator& accumulator, llvm::Value* candidate, llvm::Value* best);
   void accumulate_in_turn(AccumulatorId id, llvm::Value* value);
+  bool accumulate_count(AccumulatorId id, llvm::Value* value);
   void push(AccumulatorId into, State part);
   State across_lanes(const Accumulator& accumulator, State state);
   llvm::Value* rounded(const Accumulator& accumulator, llvm::Value* value);

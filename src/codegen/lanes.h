@@ -93,6 +93,8 @@ class LaneBuilder final : public ScalarBuilder {
   llvm::Value* f32_to_f16_bits(llvm::Value* value);
   llvm::Value* bf16_bits_to_f32(llvm::Value* bits);
   llvm::Value* f32_to_bf16_bits(llvm::Value* value);
+  llvm::Value* rounded_bf16_bits(llvm::Value* value);
+  llvm::Value* is_subnormal(llvm::Value* value);
   llvm::Value* f64_to_f32_round_to_odd(llvm::Value* value);
   /// Where an operand of a C function is passed lane by lane.
   llvm::Value* argument_slot(size_t position, llvm::Type* type);

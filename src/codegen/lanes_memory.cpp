@@ -1,5 +1,7 @@
 // Elements in memory against lanes in registers, and the 16-bit float formats.
 
+#include <llvm/Analysis/VectorUtils.h>
+#include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/PatternMatch.h>
 
 #include <bit>
@@ -12,6 +14,8 @@ namespace tokamak::codegen {
 using llvm::Value;
 
 namespace {
+
+constexpr unsigned kLanesOfF32 = 16;  ///< of a register of 64 bytes
 
 /// The 16-bit floats that lanes of f32 were made of by f16_bits_to_f32 or bf16_bits_to_f32; null of others.
 /// They are what rounding the lanes would give.
@@ -181,8 +185,29 @@ Value* LaneBuilder::bf16_bits_to_f32(Value* bits) {
   return as_float(b_.CreateShl(wide, 16));
 }
 
+// The instruction takes subnormal numbers for zero. All others it rounds as the code below does.
 Value* LaneBuilder::f32_to_bf16_bits(Value* value) {
   if (Value* bits = bits_behind(value, DType::bf16)) return bits;
+  const unsigned lanes = lanes_of(value);
+  if (!module_.cpu.avx512_bf16 || lanes % kLanesOfF32 != 0) return rounded_bf16_bits(value);
+  Value* narrow = b_.CreateFPTrunc(value, with_lanes(b_.getBFloatTy(), lanes));
+  narrow = b_.CreateBitCast(narrow, with_lanes(b_.getInt16Ty(), lanes));
+  return (*this)[unlikely(handle(is_subnormal(value)), handle(narrow),
+                          [&] { return handle(rounded_bf16_bits(value)); })];
+}
+
+Value* LaneBuilder::is_subnormal(Value* value) {
+  constexpr int kSubnormal = 0x20;
+  llvm::SmallVector<Value*, 4> parts;
+  for (unsigned first = 0; first < lanes_of(value); first += kLanesOfF32) {
+    Value* part = b_.CreateShuffleVector(value, llvm::createSequentialMask(first, kLanesOfF32, 0));
+    parts.push_back(
+        b_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_fpclass_ps_512, {part, b_.getInt32(kSubnormal)}));
+  }
+  return llvm::concatenateVectors(b_, parts);
+}
+
+Value* LaneBuilder::rounded_bf16_bits(Value* value) {
   Value* bits = as_bits(value);
   Value* top = b_.CreateLShr(bits, 16);
   Value* half = b_.CreateAdd(b_.CreateAnd(top, bits_constant(bits, 1)), bits_constant(bits, 0x7fff));

@@ -230,6 +230,7 @@ class Chooser {
     if (!lanes_are_rows) {
       decide(Vectorise{var, lanes});
       widen_searches(var, lanes);
+      jam_counts(var, lanes);
       vector_step_ = lanes;
       return;
     }
@@ -324,6 +325,14 @@ class Chooser {
     decide_for_sweeps(var, [&](const Loop& loop, int sweep) -> std::optional<Decision> {
       const int wide = std::min(4 * lanes, choice.of_search(loop));
       return wide > lanes ? std::optional<Decision>(Widen{var, sweep, wide}) : std::nullopt;
+    });
+  }
+
+  void jam_counts(LoopVar var, int lanes) {
+    const LaneChoice choice = lane_choice();
+    decide_for_sweeps(var, [&](const Loop& loop, int sweep) -> std::optional<Decision> {
+      const int wide = choice.of_count(loop);
+      return wide > lanes ? std::optional<Decision>(Jam{var, sweep, wide}) : std::nullopt;
     });
   }
 

@@ -56,6 +56,38 @@ int LaneChoice::of_search(const Loop& loop) const {
   return searches ? fitting(loop.extent, sizes_in_lanes(loop), true) : 1;
 }
 
+int LaneChoice::of_count(const Loop& loop) const {
+  constexpr int64_t kMost = 64;  // bits of a number that are counted at once
+  std::unordered_map<ValueId, bool> is_counted;
+  for (const Stmt& stmt : loop.body) {
+    const auto* compute = std::get_if<Compute>(&stmt);
+    if (compute != nullptr && compute->op == Op::convert && is_integer(loops_[compute->result]) &&
+        loops_[compute->operands[0]] == DType::boolean)
+      is_counted[compute->result] = false;
+  }
+  Loop others = loop;
+  others.body.clear();
+  for (const Stmt& stmt : loop.body) {
+    if (const auto* step = std::get_if<Accumulate>(&stmt)) {
+      const auto counted = is_counted.find(step->value);
+      if (counted == is_counted.end() || step->running || loops_[step->accumulator].op != Op::reduce_sum)
+        return 1;
+      counted->second = true;
+      continue;
+    }
+    if (as_loop(stmt) != nullptr || as_branch(stmt) != nullptr) return 1;
+    bool is_wanted = true;  // as a number in every lane
+    for_each_operand(stmt, [&](ValueId value) { is_wanted = is_wanted && is_counted.count(value) == 0; });
+    if (!is_wanted) return 1;
+    const std::optional<ValueId> result = result_of(stmt);
+    if (!result || is_counted.count(*result) == 0) others.body.push_back(stmt);
+  }
+  for (const auto& [value, counted] : is_counted)
+    if (!counted) return 1;
+  if (is_counted.empty()) return 1;
+  return static_cast<int>(std::min<int64_t>(kMost, fitting(loop.extent, sizes_in_lanes(others), true)));
+}
+
 Sizes LaneChoice::all_sizes(bool per_sweep) const {
   Sizes all;
   for (const Nest& nest : loops_.nests) {

@@ -24,6 +24,9 @@ class LaneChoice {
   int of_rows(int64_t extent) const;
   /// Of a sweep that only looks for a largest or smallest element; 1 for what is no such sweep.
   int of_search(const Loop& loop) const;
+  /// Of a sweep whose only sums count how often something holds: a round adds how often at once, however many
+  /// lanes it has. 1 for what is no such sweep.
+  int of_count(const Loop& loop) const;
 
  private:
   Sizes sizes_in_lanes(const Loop& loop) const;
