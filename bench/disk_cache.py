@@ -142,7 +142,9 @@ def run_process(name: str, folder: str) -> dict[str, Any]:
 
 
 def measure(names: list[str], rounds: int) -> list[dict[str, Any]]:
-    found: dict[tuple[str, str], list[dict[str, Any]]] = {(name, kind): [] for name in names for kind in KINDS}
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {
+        (name, kind): [] for name in names for kind in KINDS
+    }
     for _ in range(rounds):
         for name in names:
             with tempfile.TemporaryDirectory() as folder:

@@ -25,7 +25,7 @@ class Record(NamedTuple):
     """A program: what it was compiled for, and what it holds of the world."""
 
     key: Any  # of the structure, the static values and the types of the leaves
-    leaves: dict[str, tuple[Any, tuple[int, ...]]]  # name -> dtype or type, whose text is made where it is read, and shape
+    leaves: dict[str, tuple[Any, tuple[int, ...]]]  # name -> dtype or name of the type, shape
     statics: dict[str, str]
     numbers: dict[str, str]  # arguments whose values are part of the program
     captured: Captured | None

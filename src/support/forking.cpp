@@ -52,7 +52,7 @@ class Forking {
   }
 
  private:
-  using Actions = std::array<std::vector<ForkActions>, 4>;  ///< by LockKind
+  using Actions = std::array<std::vector<ForkActions>, 3>;  ///< by LockKind
 
   void before() {
     for (void (*wait)() : current(waits_)) wait();

@@ -11,7 +11,7 @@ namespace tokamak {
 
 /// Locks by what is taken while they are held: one of a later kind may be, one of the same or an earlier may
 /// not.
-enum class LockKind : uint8_t { outer, linker, leaf, runtime };
+enum class LockKind : uint8_t { outer, leaf, runtime };
 
 /// Lets nobody hold the lock while the process forks. It is never destroyed.
 void hold_while_forking(std::mutex& mutex, LockKind kind);
