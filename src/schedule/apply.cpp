@@ -255,6 +255,8 @@ void apply_one(LoopKernel& kernel, const FetchAhead& decision) { fetch_ahead(ker
 
 void apply_one(LoopKernel& kernel, const KeepNeighbours& decision) { keep_neighbours(kernel, decision); }
 
+void apply_one(LoopKernel& kernel, const KeepRows& decision) { keep_rows(kernel, decision); }
+
 }  // namespace
 
 void apply(LoopKernel& kernel, const Decision& decision) {
@@ -344,6 +346,7 @@ std::string to_string(const Decision& decision, const LoopKernel& kernel) {
       return "keep a row of what " + std::to_string(d.values.size()) + " neighbours along " + name(d.var) +
              " share";
     }
+    std::string operator()(const KeepRows& d) const { return "do so for all of " + name(d.row) + " first"; }
     std::string operator()(const FetchAhead& d) const {
       std::string names;
       for (BufferId buffer : d.buffers) names += (names.empty() ? "" : ", ") + kernel[buffer].name;

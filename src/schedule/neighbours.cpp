@@ -3,14 +3,18 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "loops/walk.h"
 #include "ops/record.h"
 #include "schedule/axes.h"
 #include "schedule/transform.h"
+#include "support/rounding.h"
 
 namespace tokamak {
 namespace {
+
+constexpr int64_t kLine = 64;  ///< bytes of a cache line
 
 /// The innermost loop over `var`, when it is the only one.
 const Loop* find_plain_loop(const LoopKernel& kernel, LoopVar var) {
@@ -28,6 +32,27 @@ const Loop* find_plain_loop(const LoopKernel& kernel, LoopVar var) {
     return as_loop(stmt) != nullptr || as_branch(stmt) != nullptr;
   });
   return is_plain ? found : nullptr;
+}
+
+const Loop* find_loop(const LoopKernel& kernel, LoopVar var) {
+  const Loop* found = nullptr;
+  for (const Nest& nest : kernel.nests) {
+    for_each_loop(nest.root, [&](const Loop& loop) {
+      if (loop.var == var) found = &loop;
+    });
+  }
+  return found;
+}
+
+/// Whether a loop over rows has a loop over `along` inside, and else only what is the same for all rows.
+bool has_nothing_but(const Loop& rows, LoopVar along) {
+  return !rows.bound && !rows.ordered &&
+         std::all_of(rows.body.begin(), rows.body.end(), [&](const Stmt& stmt) {
+           if (const Loop* inner = as_loop(stmt)) return inner->var == along;
+           bool differs = !result_of(stmt) || as_branch(stmt) != nullptr;
+           for_each_index(stmt, [&](const Index& index) { differs = differs || mentions(index, rows.var); });
+           return !differs;
+         });
 }
 
 /// What a value is but for its place along the loop: values of one form are the same function of the place.
@@ -192,6 +217,35 @@ std::shared_ptr<Loop> row_loop(LoopKernel& kernel, const Loop& loop, const KeepN
 
 }  // namespace
 
+int64_t rows_that_share_reads(const LoopKernel& kernel, LoopVar row, LoopVar along, const Cpu& cpu) {
+  constexpr int64_t kManyBlocks = 64;
+  const Loop* loop = find_plain_loop(kernel, along);
+  const Loop* around = find_loop(kernel, row);
+  if (loop == nullptr || around == nullptr || !has_nothing_but(*around, along)) return 1;
+  const auto name = [&](LoopVar var) { return kernel.variables[static_cast<size_t>(var)]; };
+  std::map<std::string, int64_t> places;  // along the rows, of reads that are the same otherwise
+  bool shares = false;
+  for (const Stmt& stmt : loop->body) {
+    const auto* load = std::get_if<Load>(&stmt);
+    if (load == nullptr || depends_on_data(load->index)) continue;
+    std::string key = std::to_string(static_cast<uint32_t>(load->buffer));
+    std::optional<int64_t> place;
+    for (Index index : load->index) {
+      if (linear_coefficient(index, row) == 1) place = std::exchange(index.constant, 0);
+      key += ", " + to_string(index, name);
+    }
+    if (place) shares = shares || places.emplace(key, *place).first->second != *place;
+  }
+  if (!shares) return 1;
+  const int64_t rows = kernel.extents[static_cast<size_t>(row)];
+  const int64_t bytes = loop->extent * static_cast<int64_t>(size_of(DType::f64));
+  for (int64_t together : {4, 3, 2}) {
+    if (rows % together == 0 && rows / together >= kManyBlocks && together * bytes <= cpu.l2_bytes / 2)
+      return together;
+  }
+  return 1;
+}
+
 std::optional<KeepNeighbours> choose_kept_neighbours(const LoopKernel& kernel, LoopVar var, const Cpu& cpu) {
   constexpr double kWorthALoop = 8;      // instructions of each element
   constexpr double kShareOfLoop = 0.25;  // of those of the loop
@@ -234,6 +288,47 @@ void keep_neighbours(LoopKernel& kernel, const KeepNeighbours& decision) {
       }
       drop_unused(loop.body);
       return {before, std::make_shared<Loop>(std::move(loop))};
+    });
+  }
+}
+
+void keep_rows(LoopKernel& kernel, const KeepRows& decision) {
+  const int64_t rows = kernel.extents[static_cast<size_t>(decision.row)];
+  add_variable(kernel, kernel.variables[static_cast<size_t>(decision.row)] + "_kept", rows);
+  for (Nest& nest : kernel.nests) {
+    std::set<BufferId> kept;  // a row of each for every row
+    for_each_loop(nest.root, [&](const Loop& loop) {
+      if (loop.var != decision.kept) return;
+      for (const Stmt& stmt : loop.body)
+        if (const auto* store = std::get_if<Store>(&stmt)) kept.insert(store->buffer);
+    });
+    for (BufferId buffer : kept) {
+      TensorType& type = kernel[buffer].type;
+      const int64_t in_line = kLine / static_cast<int64_t>(size_of(type.dtype));
+      type.shape = {rows, round_up(type.shape[0], in_line)};  // every row is aligned
+    }
+    walk(nest.root, {.visit = [&](Stmt& stmt) {
+           if (auto* store = std::get_if<Store>(&stmt); store != nullptr && kept.count(store->buffer) != 0)
+             store->index.insert(store->index.begin(), Index::of(decision.row));
+           if (auto* load = std::get_if<Load>(&stmt); load != nullptr && kept.count(load->buffer) != 0)
+             load->index.insert(load->index.begin(), Index::of(decision.row));
+         }});
+    replace_loops(nest.root, decision.row, [&](Loop& loop) {
+      auto before = std::make_shared<Loop>(loop);
+      before->var = decision.before;
+      before->body.clear();
+      std::vector<Stmt> result;  // begins with what is the same for all rows
+      std::vector<Stmt> after;
+      for (Stmt& stmt : loop.body) {
+        const Loop* inner = as_loop(stmt);
+        auto& part = inner == nullptr ? result : inner->var == decision.kept ? before->body : after;
+        part.push_back(std::move(stmt));
+      }
+      substitute_variable(kernel, *before, decision.row, Index::of(decision.before));
+      loop.body = std::move(after);
+      result.emplace_back(before);
+      result.emplace_back(std::make_shared<Loop>(std::move(loop)));
+      return result;
     });
   }
 }

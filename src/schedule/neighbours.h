@@ -16,4 +16,11 @@ std::optional<KeepNeighbours> choose_kept_neighbours(const LoopKernel& kernel, L
 ///      for j { b = kept[j]; d = kept[j + 1]; out[i, j] = add b, d }
 void keep_neighbours(LoopKernel& kernel, const KeepNeighbours& decision);
 
+/// How many rows, all blocks being of as many, read much of the same because they lie next to each other; 1
+/// where they do not.
+int64_t rows_that_share_reads(const LoopKernel& kernel, LoopVar row, LoopVar along, const Cpu& cpu);
+
+/// Every row of a block gets a row of scratch of its own, and all are filled first.
+void keep_rows(LoopKernel& kernel, const KeepRows& decision);
+
 }  // namespace tokamak

@@ -124,6 +124,14 @@ struct KeepNeighbours {
   std::map<int64_t, ValueId> values;  ///< all the same, at these places along the loop
 };
 
+/// Rows of a block compute what they keep before any of them goes on, so that they can share what they read:
+///   for row { for kept {..} for j {..} }  =>  for before { for kept {..} } for row { for j {..} }
+struct KeepRows {
+  LoopVar row;
+  LoopVar kept;
+  LoopVar before;
+};
+
 /// Rows of the buffer begin anywhere: rounds of the loops that store to it begin at cache lines.
 struct Align {
   BufferId buffer;
@@ -136,7 +144,7 @@ struct Unroll {
 
 using Decision =
     std::variant<Collapse, Split, Tile, Vectorise, Widen, Jam, Limit, Cascade, SplitSweep, Separate,
-                 Parallelise, Stream, FetchAhead, Sink, Stage, Turn, KeepNeighbours, Align, Unroll>;
+                 Parallelise, Stream, FetchAhead, Sink, Stage, Turn, KeepNeighbours, KeepRows, Align, Unroll>;
 using Schedule = std::vector<Decision>;
 
 /// A kernel's loops with the decisions that made them what they are.

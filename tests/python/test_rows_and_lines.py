@@ -22,7 +22,9 @@ def uneven(image):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16, np.float16])
-@pytest.mark.parametrize("shape", [(9, 40), (30, 200), (30, 257), (12, 3001), (9, 20_000), (300, 1000)])
+@pytest.mark.parametrize(
+    "shape", [(9, 40), (30, 200), (30, 257), (12, 3001), (9, 20_000), (300, 1000), (260, 333), (199, 101)]
+)
 @pytest.mark.parametrize("function", [blur, blur_twice, uneven])
 def test_neighbours(function, shape, dtype):
     image = (rng.random(shape) * 50).astype(dtype)
@@ -33,6 +35,14 @@ def test_neighbours(function, shape, dtype):
 def test_neighbours_are_computed_once():
     image = rng.random((100, 1000), dtype=np.float32)
     assert "keep a row of what 5 neighbours" in tk.jit(blur).explain(image).kernels[0].schedule
+
+
+def test_lines_that_share_reads_are_added_up_side_by_side():
+    def schedule(lines):
+        return tk.jit(blur).explain(rng.random((lines, 1000), dtype=np.float32)).kernels[0].schedule
+
+    assert "run all of i_kept at once" in schedule(260)
+    assert "run all of i_kept at once" not in schedule(261)  # 257 lines make no blocks
 
 
 def centred(x):
