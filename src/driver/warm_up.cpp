@@ -10,7 +10,6 @@
 #include "driver/compile.h"
 #include "ir/text.h"
 #include "runtime/buffer_pool.h"
-#include "runtime/thread_pool.h"
 #include "support/forking.h"
 #include "support/log.h"
 #include "tokamak/errors.h"
@@ -35,7 +34,6 @@ func @warm_up(%x: f32[64], %y: f64[64]) {
 
 void warm_up() noexcept {
   (void)BufferPool::instance();  // which asks the system how much memory there may be
-  ThreadPool::instance().start();
   const logging::Silence silence;
   const DiskCachePause without_disk;  // LLVM has to have worked once, and importing a package writes no files
   try {

@@ -27,11 +27,8 @@ class ThreadPool {
   using Body = FunctionRef<void(int64_t begin, int64_t end, int worker)>;
 
   /// The pool of this process. Lives until the process ends; its threads start with the first run that needs
-  /// them, or when they are told to.
+  /// them.
   static ThreadPool& instance();
-
-  /// Starts the threads of a run on all of them.
-  void start() { start_workers(num_threads()); }
 
   /// Calls body(begin, end, worker) on ranges that cover [0, tasks) once, and returns when all are done.
   ///
