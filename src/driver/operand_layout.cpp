@@ -33,6 +33,7 @@ bool are_neighbours(const std::vector<OperandRead::Axis>& axes, const TensorType
   const auto along = std::find_if(axes.begin(), axes.end(), moves);
   if (along == axes.end()) return false;
   const size_t unit = unit_axis(type, layout);
+  if (unit == type.shape.size()) return false;  // lines that are all the same do not move along any
   for (size_t axis = 0; axis < along->coefficients.size(); ++axis)
     if (along->coefficients[axis] != (axis == unit ? 1 : 0)) return false;
   return true;

@@ -270,7 +270,9 @@ Array tensordot(const Operand& a, const Operand& b, const std::vector<int64_t>& 
     const int summed = left_names[static_cast<size_t>(of_a)];
     int& other = right_names[static_cast<size_t>(of_b)];
     if (!has_name(result, summed) || !has_name(result, other))
-      fail("tensordot", "an axis is named twice", a.where());
+      fail("tensordot",
+           to_string(left.type()) + " and " + to_string(right.type()) + ": an axis is named twice",
+           a.where());
     std::erase_if(result, [&](int name) { return name == summed || name == other; });
     other = summed;
   }
@@ -279,12 +281,20 @@ Array tensordot(const Operand& a, const Operand& b, const std::vector<int64_t>& 
 
 Array tensordot(const Operand& a, const Operand& b, int64_t axes) {
   AtLine line(a);
+  const Array left = as_array(a);
+  const Array right = as_array(b);
+  if (axes > std::min(left.rank(), right.rank())) {
+    fail("tensordot",
+         to_string(left.type()) + " and " + to_string(right.type()) + " do not both have " +
+             std::to_string(axes) + " axes",
+         a.where(), UserError::Kind::index);
+  }
   Ints last, first;
   for (int64_t i = 0; i < axes; ++i) {
     last.push_back(i - axes);
     first.push_back(i);
   }
-  return tensordot(as_array(a), as_array(b), last, first);
+  return tensordot(left, right, last, first);
 }
 
 namespace {

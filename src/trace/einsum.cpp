@@ -88,7 +88,8 @@ class Parser {
 };
 
 std::string spelled(int name) {
-  return name < kEllipsis ? "'" + std::string(1, static_cast<char>(name)) + "'" : "an axis of '...'";
+  return name < kEllipsis ? "the subscript '" + std::string(1, static_cast<char>(name)) + "'"
+                          : "an axis of '...'";
 }
 
 class Einsum {
@@ -153,8 +154,8 @@ class Einsum {
       return;
     }
     if (extent == 1 || found->second == extent) return;
-    parser_.fail_with("the subscript " + spelled(name) + " has extents " + std::to_string(found->second) +
-                      " and " + std::to_string(extent) + ", of " + to_string(owners_.at(name)) + " and " +
+    parser_.fail_with(spelled(name) + " has extents " + std::to_string(found->second) + " and " +
+                      std::to_string(extent) + ", of " + to_string(owners_.at(name)) + " and " +
                       to_string(type) + ",");
   }
 
@@ -168,9 +169,9 @@ class Einsum {
       const int64_t extent = x.array.shape()[i];
       const int64_t other = x.array.shape()[static_cast<size_t>(j)];
       if (extent != other) {
-        parser_.fail_with("the subscript " + spelled(x.names[i]) + " of " + to_string(x.array.type()) +
-                          ", operand " + std::to_string(position) + ", has extents " +
-                          std::to_string(extent) + " and " + std::to_string(other));
+        parser_.fail_with(spelled(x.names[i]) + " of " + to_string(x.array.type()) + ", operand " +
+                          std::to_string(position) + ", has extents " + std::to_string(extent) + " and " +
+                          std::to_string(other));
       }
       const int64_t rank = x.array.rank();
       Array flat = moveaxis(x.array, {static_cast<int64_t>(i), j}, {rank - 2, rank - 1});
@@ -195,9 +196,8 @@ class Einsum {
       const Term& term = *subscripts_.output;
       for (int letter : term.letters) {
         if (extents_.count(letter) == 0)
-          parser_.fail_with("the result's subscript " + spelled(letter) + " is not among the operands'");
-        if (has_name(names, letter))
-          parser_.fail_with("the result's subscript " + spelled(letter) + " is there twice");
+          parser_.fail_with(spelled(letter) + " of the result is not among the operands'");
+        if (has_name(names, letter)) parser_.fail_with(spelled(letter) + " is there twice in the result");
         names.push_back(letter);
       }
       if (ellipsis_rank_ > 0 && !term.ellipsis)

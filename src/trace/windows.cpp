@@ -33,6 +33,8 @@ class Images {
   Shape extents() const { return Shape(x_.shape().begin() + 2, x_.shape().end()); }
   std::string text() const { return "images " + to_string(x_.type()); }
   [[noreturn]] void error(const std::string& message) const { fail(op_, message, where_); }
+  /// Of what is wrong whatever the images are.
+  [[noreturn]] void option_error(const std::string& message) const { error(message + ", for " + text()); }
 
   /// One entry per spatial axis, none below `least`.
   Ints per_axis(const Ints& given, const char* what, int64_t least) const {
@@ -43,7 +45,8 @@ class Images {
     }
     for (int64_t entry : list) {
       if (entry < least)
-        error(std::string(what) + " must be at least " + std::to_string(least) + ", not " + to_string(given));
+        option_error(std::string(what) + " must be at least " + std::to_string(least) + ", not " +
+                     to_string(given));
     }
     return list;
   }
@@ -70,13 +73,13 @@ Placement placement(const Images& images, Ints size, const WindowOptions& option
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   for (size_t i = 0; i < made.size.size(); ++i) {  // so that nothing below overflows
     if (std::max({made.size[i], made.stride[i], made.dilation[i]}) > kMost)
-      images.error("the size, stride or dilation of the windows is too large");
+      images.option_error("the size, stride or dilation of the windows is too large");
   }
   if (!options.padding.is_same()) {
     made.low = images.per_axis(options.padding.low(), "padding", 0);
     made.high = images.per_axis(options.padding.high(), "padding", 0);
     for (size_t i = 0; i < made.low.size(); ++i) {
-      if (std::max(made.low[i], made.high[i]) > kMost) images.error("the padding is too large");
+      if (std::max(made.low[i], made.high[i]) > kMost) images.option_error("the padding is too large");
     }
     return made;
   }
@@ -176,7 +179,7 @@ void require_kernels(const Images& images, const Array& x, const Array& w, int64
   if (w.rank() != x.rank()) {
     images.error("the kernels " + to_string(w.type()) + " do not have the rank of " + to_string(x.type()));
   }
-  if (groups < 1) images.error("groups must be at least 1, not " + std::to_string(groups));
+  if (groups < 1) images.option_error("groups must be at least 1, not " + std::to_string(groups));
 }
 
 void require_divides(const Images& images, int64_t groups, int64_t channels, const std::string& of) {

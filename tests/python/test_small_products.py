@@ -127,3 +127,16 @@ def test_results_do_not_depend_on_threads():
         np.testing.assert_array_equal(f(a, b), alone)
     finally:
         tk.set_num_threads(before)
+
+
+@pytest.mark.parametrize("size", [5, 17, 64])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
+def test_of_columns_that_are_all_the_same(size, dtype):
+    """They lie nowhere next to each other."""
+    x, w = r(size, size, dtype=dtype), r(size, 2 * size, dtype=dtype)[:, ::2]
+    check(lambda x, s: x @ np.full((size, size), s), x, dtype(3))
+    check(lambda x, s: x @ np.broadcast_to(s, x.shape), x, r(1, 1, dtype=dtype))
+    check(lambda x, w: x @ np.broadcast_to(w[:, :1], w.shape), x, w)
+    check(lambda x, w: x @ np.repeat(w[:, :1], size, axis=1), x, w)
+    check(lambda x, w: np.broadcast_to(w[:, :1], w.shape) @ x, x, w)
+    check(lambda x, w: x @ np.tile(w[::-1, :1], (1, 5)), x, w)

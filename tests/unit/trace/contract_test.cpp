@@ -78,6 +78,7 @@ TEST(Products, Errors) {
   expect_error<UserError>([&] { tensordot(x, x, {0, 0}, {0, 0}); }, "named twice", __LINE__);
   expect_error<UserError>([&] { tensordot(x, x, {0}, {0, 1}); }, "do not pair up", __LINE__);
   expect_error<UserError>([&] { tensordot(x, x, {5}, {0}); }, "axis 5 is out of range", __LINE__);
+  expect_error<UserError>([&] { tensordot(x, x, 5); }, "do not both have 5 axes", __LINE__);
 }
 
 TEST(Einsum, Subscripts) {
@@ -116,7 +117,7 @@ TEST(Einsum, Errors) {
         einsum("ij,jk", {x, x});
       },
       "the subscript 'j' has extents 3 and 2, of f32[2,3] and f32[2,3], in 'ij,jk'", __LINE__);
-  expect_error<UserError>([&] { einsum("ij->k", {x}); }, "'k' is not among the operands'", __LINE__);
+  expect_error<UserError>([&] { einsum("ij->k", {x}); }, "'k' of the result is not among the operands'", __LINE__);
   expect_error<UserError>([&] { einsum("ij->ii", {x}); }, "is there twice", __LINE__);
   expect_error<UserError>([&] { einsum("i?", {x}); }, "'?' is no subscript", __LINE__);
   expect_error<UserError>([&] { einsum("i.", {x}); }, "not part of one ellipsis", __LINE__);
