@@ -25,9 +25,12 @@ struct OperationReport {
   bool is_dead = false;     ///< no output depends on it, and the function does not write to it
   bool is_written = false;  ///< an argument that the function writes to
   /// Those that compute it, by position; more than one where that is cheaper. Of an operation as traced that
-  /// the passes found a way around: those that compute what reads it.
+  /// the passes found a way around: those that compute what reads it, unless another does its work.
   std::vector<int> kernels;
   int becomes = -1;  ///< of an operation as traced: which of Explanation::operations() has its value
+  /// Of an operation as traced whose value nobody has any more: which one does its work all the same, in
+  /// another shape or for several.
+  int done_by = -1;
 };
 
 /// One run of one pass.
@@ -57,8 +60,11 @@ struct TOKAMAK_API KernelReport {
   std::vector<int> operations;  ///< what it swallowed: positions in Explanation::operations()
   std::vector<int> reads;       ///< operations whose values it reads from memory
   std::vector<int> writes;
-  DType dtype = DType::f32;      ///< of most of its arithmetic
-  double predicted_ns = 0;       ///< what the compiler expects it to take on one core, roughly
+  DType dtype = DType::f32;  ///< of most of its arithmetic
+  /// Its arithmetic with loads and stores: as many multiplications and additions of f32 as a core can do in
+  /// the time that it takes.
+  double work = 0;
+  double predicted_ns = 0;       ///< roughly, with all threads, on a machine that was not measured
   int64_t tasks = 1;             ///< that threads may share
   int step = -1;                 ///< of the program; -1: nothing to do
   bool from_disk_cache = false;  ///< its code was made by a process before this one
@@ -71,7 +77,8 @@ struct TOKAMAK_API KernelReport {
 
 /// Memory that a program uses while it runs.
 struct BufferReport {
-  enum class Place : uint8_t { arena, output, argument };
+  /// `scratch` is what the threads take while one kernel runs, and give back.
+  enum class Place : uint8_t { arena, output, argument, scratch };
 
   std::string name;  ///< of the value, or what else it is for
   int64_t bytes = 0;
@@ -92,7 +99,7 @@ struct MemoryReport {
   int64_t arena_bytes = 0;    ///< intermediate values, operands packed as a whole, partial sums
   int64_t output_bytes = 0;   ///< results and their copies, but for those in the memory of an argument
   int64_t scratch_bytes = 0;  ///< of the threads, while a kernel runs: the most that one takes
-  std::string plan;           ///< a line per buffer: offset, size, lifetime, what it reuses
+  std::string plan;           ///< the totals and what they contain; then a line per buffer
   std::vector<BufferReport> buffers;
 };
 

@@ -7,6 +7,7 @@
 
 #include <optional>
 
+#include "driver/prediction.h"
 #include "tokamak/explanation.h"
 
 namespace nb = nanobind;
@@ -31,6 +32,8 @@ std::string place_name(BufferReport::Place place) {
       return "output";
     case BufferReport::Place::argument:
       return "argument";
+    case BufferReport::Place::scratch:
+      return "scratch";
   }
   return "";
 }
@@ -52,6 +55,10 @@ void bind_operation(nb::module_& module) {
       .def_prop_ro("becomes",
                    [](const OperationReport& report) {
                      return report.becomes < 0 ? std::nullopt : std::optional(report.becomes);
+                   })
+      .def_prop_ro("done_by",
+                   [](const OperationReport& report) {
+                     return report.done_by < 0 ? std::nullopt : std::optional(report.done_by);
                    })
       .def("__repr__", [](const OperationReport& report) {
         return "<" + report.name + " = " + report.text + " : " + to_string(report.type) + ">";
@@ -86,6 +93,7 @@ void bind_kernel(nb::module_& module) {
       .def_ro("reads", &KernelReport::reads)
       .def_ro("writes", &KernelReport::writes)
       .def_prop_ro("dtype", [](const KernelReport& kernel) { return std::string(name_of(kernel.dtype)); })
+      .def_ro("work", &KernelReport::work)
       .def_ro("predicted_ns", &KernelReport::predicted_ns)
       .def_ro("tasks", &KernelReport::tasks)
       .def_ro("step", &KernelReport::step)
@@ -166,6 +174,7 @@ void bind_reports(nb::module_& module) {
   bind_kernel(module);
   bind_memory(module);
   bind_parts(module);
+  module.def("predicted_seconds", predicted_seconds, nb::arg("kernel"), nb::arg("roofline"));
   nb::class_<Explanation>(module, "Explanation")
       .def_prop_ro("kernels", &Explanation::kernels)
       .def_prop_ro("graph", &Explanation::graph)

@@ -13,7 +13,7 @@ from . import _native
 from ._format import bytes_text, plural, rate_text
 from ._progress import Progress
 
-__all__ = ["KernelTime", "Measured", "Runner", "bound_of", "measure"]
+__all__ = ["KernelTime", "Measured", "Runner", "bound_of", "measure", "predicted_seconds"]
 
 _MOST_TRIES = 3  # of the roofline, where kernels are faster than it
 
@@ -25,6 +25,7 @@ class KernelTime:
     seconds: float  # in the call that was the fastest
     bound_seconds: float  # the least that the machine takes: by the roofline, or what this kernel took where that is less
     limit: str  # what sets the bound: "memory", "L3", "L2" (reading and writing) or "arithmetic"
+    rate: float  # of the roofline there: bytes or operations a second
 
     @property
     def share(self) -> float:
@@ -55,10 +56,9 @@ class Measured:
     def how(self) -> str:
         """How all this was measured, in words."""
         roof = self.roofline
-        largest = {level.name: level for level in roof.levels}  # that a cache holds
         reading = ", ".join(
-            f"{rate_text(level.bytes_per_second, 'B')} from {level.name} ({bytes_text(level.bytes)})"
-            for level in largest.values()
+            f"{rate_text(level.bytes_per_second, 'B')} of {bytes_text(level.bytes)} ({level.name})"
+            for level in roof.levels
         )
         return (
             f"Times are those of the fastest of {plural(self.runs, 'run')} on the arguments given to explain. The roofline was measured in "
@@ -123,13 +123,15 @@ def _measure(kernels: list[_native.KernelReport], runner: Runner, seconds: float
     end = time.perf_counter() + seconds
     while len(calls) < 3 or time.perf_counter() < end:
         calls.append(_times_of(runner.prepare(), names))
-    whole, best = min(calls, key=lambda call: (not call[1], call[0]))  # one whose kernels were told apart, if any was
+    whole, best = min(
+        calls, key=lambda call: (not call[1], call[0])
+    )  # one whose kernels were told apart, if any was
     taken = [best[kernel.step] / 1e9 if kernel.step in best else None for kernel in kernels]
     roofline = _roofline_above(kernels, taken)
     times = []
     for kernel, took in zip(kernels, taken, strict=True):
-        bound, limit = bound_of(kernel, roofline)
-        times.append(None if took is None else KernelTime(took, min(bound, took), limit))
+        bound, limit, rate = bound_of(kernel, roofline)
+        times.append(None if took is None else KernelTime(took, min(bound, took), limit, rate))
     return Measured(len(calls), whole, times, roofline)
 
 
@@ -169,13 +171,21 @@ def _times_of(run: Callable[[], Any], names: dict[int, str]) -> tuple[float, dic
     return whole, {}
 
 
-def bound_of(kernel: _native.KernelReport, roofline: _native.Roofline) -> tuple[float, str]:
-    """The least time the machine could take, and what limits it. No array that is smaller than what the kernel touches is read
+def predicted_seconds(kernel: _native.KernelReport, measured: Measured | None) -> float:
+    """What the kernel was to take by what it does, where the machine is as fast as it was measured to be, or as others of its kind are."""
+    if measured is None or kernel.step < 0:
+        return kernel.predicted_ns / 1e9
+    return _native.predicted_seconds(kernel, measured.roofline)
+
+
+def bound_of(kernel: _native.KernelReport, roofline: _native.Roofline) -> tuple[float, str, float]:
+    """The least time the machine could take, what limits it and at which rate. No array that is smaller than what the kernel touches is read
     more slowly than that."""
     touched = kernel.bytes_read + kernel.bytes_written
     level = next((level for level in reversed(roofline.levels) if level.bytes <= touched), roofline.levels[0])
     moving = touched / level.bytes_per_second
-    computing = kernel.flops / (
-        roofline.f64_flops if kernel.dtype in ("f64", "i64", "u64") else roofline.f32_flops
-    )
-    return (computing, "arithmetic") if computing > moving else (moving, level.name)
+    peak = roofline.f64_flops if kernel.dtype in ("f64", "i64", "u64") else roofline.f32_flops
+    computing = kernel.flops / peak
+    if computing > moving:
+        return computing, "arithmetic", peak
+    return moving, level.name, level.bytes_per_second

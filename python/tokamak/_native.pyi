@@ -149,6 +149,8 @@ class OperationReport:
     kernels: list[int]
     @property
     def becomes(self) -> int | None: ...
+    @property
+    def done_by(self) -> int | None: ...
 
 class PassReport:
     name: str
@@ -173,6 +175,7 @@ class KernelReport:
     operations: list[int]
     reads: list[int]
     writes: list[int]
+    work: float
     predicted_ns: float
     from_disk_cache: bool
     tasks: int
@@ -260,6 +263,7 @@ class Roofline:
     levels: list[RooflineLevel]
 
 def measure_roofline(again: bool = False) -> Roofline: ...
+def predicted_seconds(kernel: KernelReport, roofline: Roofline) -> float: ...
 
 class ProfileEvent:
     name: str

@@ -128,9 +128,16 @@ void for_each_at_once(size_t count, Work work) {
   }
 }
 
+/// What profiles call the making of a kernel, or of a part of it.
+std::string event_name(const char* part, const std::string& kernel) {
+  return profiler::enabled() ? part + kernel : std::string();
+}
+
 /// The kernel without its code, unless it has a product or sorts: such are complete.
 std::shared_ptr<CompiledKernel> schedule_one(const KernelRequest& request, CodeOptions code, const Cpu& cpu) {
-  ProfileScope profile(ProfileCategory::compile, request.kernel->name);
+  const bool is_complete = request.kernel->sort || request.kernel->product;
+  const std::string event = event_name(is_complete ? "kernel " : "loops of ", request.kernel->name);
+  const ProfileScope profile(ProfileCategory::compile, event);
   if (request.kernel->sort) return compile_with_sort(request, cpu);
   if (request.kernel->product) return compile_with_product(request, code, cpu);
   ScheduledKernel made =
@@ -188,7 +195,8 @@ class CodeMaking {
 
   void add_code(CompiledKernel& kernel) const {
     if (kernel.product != nullptr || kernel.sort != nullptr || kernel.code != nullptr) return;
-    ProfileScope profile(ProfileCategory::compile, kernel.loops->name);
+    const std::string event = event_name("code of ", kernel.loops->name);
+    const ProfileScope profile(ProfileCategory::compile, event);
     kernel.code = compile(*kernel.loops, cpu_);
   }
 

@@ -5,11 +5,13 @@
 #include <set>
 #include <sstream>
 
+#include "driver/prediction.h"
 #include "driver/report_parts.h"
 #include "fusion/product.h"
 #include "ir/text.h"
 #include "ops/index_map.h"
 #include "runtime/profiler.h"
+#include "runtime/thread_pool.h"
 #include "support/log.h"
 #include "support/sizes.h"
 
@@ -158,6 +160,7 @@ std::shared_ptr<Explanation> explain(const Journey& journey) {
   explanation->traced_ = traced_operations(journey, explanation->operations_);
   explanation->layouts_ = layouts_of(journey);
   const Program& program = *journey.assembled.program;
+  const Roofline expected = expected_roofline(journey.cpu, ThreadPool::instance().num_threads());
   for (size_t i = 0; i < journey.kernels.size(); ++i) {
     const FusedKernel& fused = journey.fusion.kernels[i];
     const CompiledKernel& compiled = *journey.kernels[i];
@@ -181,8 +184,9 @@ std::shared_ptr<Explanation> explain(const Journey& journey) {
     report.step = journey.assembled.step_of[i];
     if (report.step >= 0) {
       const Program::Step& step = program.steps[static_cast<size_t>(report.step)];
-      report.predicted_ns = step.cost;
       report.tasks = step.tasks;
+      report.work = work_of(compiled, step.tasks, journey.cpu);
+      report.predicted_ns = 1e9 * predicted_seconds(report, expected);
     }
     report.from_disk_cache = compiled.is_from_disk();
     report.code = std::make_shared<const ReportedCode>(code_of(compiled, journey.cpu));

@@ -159,6 +159,68 @@ std::vector<std::set<int>> kernels_behind(const Graph& optimized, const std::vec
   return kernels;
 }
 
+/// Finds which operations of the program do the work of those that were traced, where no value of theirs is
+/// left: passes that move a view past an operation do it in another shape, and so make another value.
+///   %1 = reshape %0 {shape=[1]};  %2 = div %1, 8.0;  %3 = reshape %2 {shape=[]}
+///   =>  %3 = div %0, 8.0, which does the work of %2
+class DoneElsewhere {
+ public:
+  DoneElsewhere(const Graph& traced, const Graph& optimized)
+      : traced_(traced), optimized_(optimized), readers_(traced.size()) {
+    for (size_t i = 0; i < traced.size(); ++i) {
+      const std::vector<Value>& inputs = traced.nodes()[i].inputs;
+      for (size_t slot = 0; slot < inputs.size(); ++slot)
+        readers_[index_of(inputs[slot])].push_back({static_cast<Value>(i), slot});
+    }
+  }
+
+  std::optional<Value> operator()(Value operation) const {
+    if (optimized_.successor_of(operation) || is_view(traced_[operation].op)) return std::nullopt;
+    return among_readers(operation, traced_[operation], kFarthest);
+  }
+
+ private:
+  static constexpr int kFarthest = 8;  // operations on the way: large graphs have many ways
+
+  struct Reader {
+    Value operation;
+    size_t slot;  ///< of its operands
+  };
+
+  std::optional<Value> among_readers(Value value, const Node& work, int left) const {
+    if (left == 0) return std::nullopt;
+    for (const Reader& reader : readers_[index_of(value)]) {
+      if (const std::optional<Value> found = behind(reader, work, left - 1)) return found;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Value> behind(const Reader& reader, const Node& work, int left) const {
+    const std::optional<Value> now = optimized_.successor_of(reader.operation);
+    if (!now) return among_readers(reader.operation, work, left);
+    const Node& node = optimized_[*now];
+    const bool is_itself = node.op == traced_[reader.operation].op;  // it does its own work, and no other
+    if (!is_itself) return search(*now, work, left);
+    return reader.slot < node.inputs.size() ? search(node.inputs[reader.slot], work, left) : std::nullopt;
+  }
+
+  /// Through views, and through what is new since the trace.
+  std::optional<Value> search(Value value, const Node& work, int left) const {
+    const Node& node = optimized_[value];
+    if (node.op == work.op && node.type.dtype == work.type.dtype) return value;
+    const bool is_new = optimized_.origin_of(value) >= optimized_.size_at_first();
+    if (left == 0 || (!is_view(node.op) && !is_new)) return std::nullopt;
+    for (Value input : node.inputs) {
+      if (const std::optional<Value> found = search(input, work, left - 1)) return found;
+    }
+    return std::nullopt;
+  }
+
+  const Graph& traced_;
+  const Graph& optimized_;
+  std::vector<std::vector<Reader>> readers_;
+};
+
 BufferReport::Place place_of(Placement::Kind kind) {
   switch (kind) {
     case Placement::Kind::arena:
@@ -171,8 +233,10 @@ BufferReport::Place place_of(Placement::Kind kind) {
   throw InternalError("report: a value without a place");
 }
 
-/// What the plan gives memory to, and the copies of results that are returned more than once.
-std::vector<BufferReport> buffers_of(const Assembled& assembled) {
+/// What the plan gives memory to, the copies of results that are returned more than once, and what threads
+/// take while kernels run.
+std::vector<BufferReport> buffers_of(const Journey& journey, const std::vector<int64_t>& scratch) {
+  const Assembled& assembled = journey.assembled;
   std::vector<BufferReport> buffers;
   std::map<int, std::string> results;  // the names of those that are computed
   const int last = static_cast<int>(assembled.step_of.size()) - 1;
@@ -199,7 +263,40 @@ std::vector<BufferReport> buffers_of(const Assembled& assembled) {
                        .place = BufferReport::Place::output,
                        .at = copy.output});
   }
+  for (size_t i = 0; i < assembled.step_of.size(); ++i) {
+    const int step = assembled.step_of[i];
+    if (step < 0 || scratch[static_cast<size_t>(step)] == 0) continue;
+    buffers.push_back({.name = "scratch of " + journey.fusion.kernels[i].name,
+                       .bytes = scratch[static_cast<size_t>(step)],
+                       .first_kernel = static_cast<int>(i),
+                       .last_kernel = static_cast<int>(i),
+                       .place = BufferReport::Place::scratch});
+  }
   return buffers;
+}
+
+std::string plan_text(const Assembled& assembled, const MemoryReport& memory) {
+  const auto bytes = [](int64_t count) { return std::to_string(count) + " bytes"; };
+  const std::string scratch =
+      memory.scratch_bytes == 0 ? "" : " + scratch of threads " + bytes(memory.scratch_bytes);
+  int64_t of_lines = memory.scratch_bytes;
+  for (const BufferReport& buffer : memory.buffers) {
+    if (buffer.place != BufferReport::Place::scratch) of_lines += round_up(buffer.bytes, kPlanAlignment);
+  }
+  std::string text = "a call takes " + bytes(memory.peak_bytes) + ": arena " + bytes(memory.arena_bytes) +
+                     " + results " + bytes(memory.output_bytes) + scratch + "\n";
+  text += "without reuse " + bytes(of_lines) + ": each of the following at a place of its own" +
+          (scratch.empty() ? "" : ", scratch once") + "\n";
+  text += "with a buffer for every operation " + bytes(memory.naive_bytes) +
+          ": those inside of kernels have one, too\n";
+  text += plan_lines(assembled.plan, assembled.requests);
+  for (const BufferReport& buffer : memory.buffers) {
+    const bool is_copy = buffer.name.starts_with("copy of ") && buffer.place == BufferReport::Place::output;
+    if (!is_copy && buffer.place != BufferReport::Place::scratch) continue;
+    text += plan_line(is_copy ? "at the end" : "step " + std::to_string(buffer.first_kernel), buffer.bytes,
+                      is_copy ? "output " + std::to_string(buffer.at) : "of the threads", buffer.name);
+  }
+  return text;
 }
 
 /// Blocks for results: those that lie where an argument does need none.
@@ -235,6 +332,7 @@ std::vector<OperationReport> traced_operations(const Journey& journey,
   const Graph& optimized = journey.optimized;
   std::vector<OperationReport> operations = operations_of(journey.traced, kForPeople);
   const std::vector<std::set<int>> behind = kernels_behind(optimized, fused);
+  const DoneElsewhere done_elsewhere(journey.traced, optimized);
   std::vector<std::set<int>> of_readers(operations.size());
   for (size_t i = operations.size(); i-- > 0;) {  // readers come after what they read
     OperationReport& report = operations[i];
@@ -242,6 +340,10 @@ std::vector<OperationReport> traced_operations(const Journey& journey,
     if (successor) report.becomes = static_cast<int>(index_of(*successor));
     const std::set<int>& kernels = successor ? behind[index_of(*successor)] : of_readers[i];
     report.kernels.assign(kernels.begin(), kernels.end());
+    if (const std::optional<Value> doer = done_elsewhere(static_cast<Value>(i)); doer && !report.is_dead) {
+      report.done_by = static_cast<int>(index_of(*doer));
+      report.kernels = fused[index_of(*doer)].kernels;
+    }
     for (int input : report.inputs) {
       if (!optimized.successor_of(static_cast<Value>(input)))
         of_readers[static_cast<size_t>(input)].insert(report.kernels.begin(), report.kernels.end());
@@ -255,11 +357,12 @@ MemoryReport memory_of(const Journey& journey) {
   MemoryReport report;
   report.arena_bytes = assembled.plan.arena_bytes;
   report.output_bytes = output_bytes(*assembled.program);
-  report.scratch_bytes = assembled.program->scratch_bytes();
+  const std::vector<int64_t> scratch = assembled.program->scratch_of_steps();
+  for (int64_t bytes : scratch) report.scratch_bytes = std::max(report.scratch_bytes, bytes);
   report.peak_bytes = report.arena_bytes + report.output_bytes + report.scratch_bytes;
   report.naive_bytes = assembled.naive_bytes + report.scratch_bytes;
-  report.plan = to_string(assembled.plan, assembled.requests);
-  report.buffers = buffers_of(assembled);
+  report.buffers = buffers_of(journey, scratch);
+  report.plan = plan_text(assembled, report);
   return report;
 }
 

@@ -89,4 +89,10 @@ std::string display_name(std::span<const PlanRequest> requests, int index);
 ///     steps 1..2         1024 bytes  arena + 0      %1, in place of %0
 std::string to_string(const Plan& plan, std::span<const PlanRequest> requests);
 
+/// One such line: when, how much, where and what.
+std::string plan_line(const std::string& when, int64_t bytes, const std::string& where,
+                      const std::string& what);
+/// The lines of all values.
+std::string plan_lines(const Plan& plan, std::span<const PlanRequest> requests);
+
 }  // namespace tokamak

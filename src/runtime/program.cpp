@@ -344,7 +344,7 @@ void Program::run(const void* const* input_data, const int64_t* const* input_str
   copy_repeated_outputs(running);
 }
 
-int64_t Program::scratch_bytes() const {
+std::vector<int64_t> Program::scratch_of_steps() const {
   alignas(kBlockAlignment) static std::byte nothing[kBlockAlignment];  // no step looks at it
   const std::vector<const void*> input_data(inputs.size(), nothing);
   const std::vector<void*> output_data(outputs.size(), nothing);
@@ -353,9 +353,9 @@ int64_t Program::scratch_bytes() const {
   for (const TensorType& type : inputs) strides.push_back(dense_strides(type));
   for (const std::vector<int64_t>& of_one : strides) input_strides.push_back(of_one.data());
   const Running running(*this, input_data.data(), input_strides.data(), output_data.data(), nothing);
-  int64_t most = 0;
-  for (const Step& step : steps) most = std::max(most, scratch_of_step(step, running));
-  return most;
+  std::vector<int64_t> bytes;
+  for (const Step& step : steps) bytes.push_back(scratch_of_step(step, running));
+  return bytes;
 }
 
 }  // namespace tokamak

@@ -75,9 +75,9 @@ class Program {
   void run(const void* const* input_data, const int64_t* const* input_strides,
            void* const* output_data) const;
 
-  /// What a step takes beside the arena while it runs, for all the threads that there are now: the most that
-  /// any step does. Inputs count as dense.
-  int64_t scratch_bytes() const;
+  /// What each step takes beside the arena while it runs, for all the threads that there are now. Inputs
+  /// count as dense.
+  std::vector<int64_t> scratch_of_steps() const;
 };
 
 /// Tasks that are worth a chunk of their own when one takes `task_cost` nanoseconds.

@@ -79,19 +79,25 @@ std::string level_name(const Cpu& cpu, int threads, int64_t bytes) {
   return bytes <= cpu.l2_bytes * threads ? "L2" : bytes <= cpu.l3_bytes ? "L3" : "memory";
 }
 
-Roofline measure(int threads) {
+/// Of the arrays that are read, from half of the second caches on.
+std::vector<int64_t> level_sizes(const Cpu& cpu, int threads) {
   constexpr int64_t kLarge = int64_t{128} << 20;
+  std::vector<int64_t> sizes{cpu.l2_bytes / 2 * threads};
+  while (sizes.back() < std::max(kLarge, 4 * cpu.l3_bytes)) sizes.push_back(2 * sizes.back());
+  return sizes;
+}
+
+Roofline measure(int threads) {
   const Cpu& cpu = current_cpu();
   const ProductKernels& f32 = kernels_for(ProductType::f32, cpu);
   Roofline roofline;
   roofline.threads = threads;
   roofline.f32_flops = measure_flops(f32, threads);
   roofline.f64_flops = measure_flops(kernels_for(ProductType::f64, cpu), threads);
-  for (int64_t bytes = cpu.l2_bytes / 2 * threads;; bytes *= 2) {
+  for (int64_t bytes : level_sizes(cpu, threads)) {
     const bool stays_in_caches = bytes <= cpu.l3_bytes / 2;
     roofline.levels.push_back(measure_reading(f32, stays_in_caches ? threads : 16 * threads,
                                               level_name(cpu, threads, bytes), bytes));
-    if (bytes >= std::max(kLarge, 4 * cpu.l3_bytes)) break;
   }
   // Part of an array is read as fast as all of it, whatever kept the machine busy at the time.
   for (size_t i = roofline.levels.size() - 1; i-- > 0;) {
@@ -112,6 +118,23 @@ Roofline better_of(const Roofline& a, const Roofline& b) {
 }
 
 }  // namespace
+
+Roofline expected_roofline(const Cpu& cpu, int threads) {
+  constexpr double kClock = 3.2e9;
+  constexpr int kThreadsThatMemoryServes = 8;
+  Roofline roofline;
+  roofline.threads = threads;
+  roofline.f32_flops =
+      kClock * (cpu.fma ? 32 : 8) * threads;  // two registers of 32 bytes a clock, or one of 16
+  roofline.f64_flops = roofline.f32_flops / 2;
+  for (int64_t bytes : level_sizes(cpu, threads)) {
+    const std::string name = level_name(cpu, threads, bytes);
+    const double of_thread = name == "L2" ? 32 * kClock : name == "L3" ? 16 * kClock : 18e9;
+    const int served = name == "memory" ? std::min(threads, kThreadsThatMemoryServes) : threads;
+    roofline.levels.push_back({name, bytes, of_thread * served});
+  }
+  return roofline;
+}
 
 Roofline measure_roofline(bool again) {
   static auto* mutex = [] {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "support/cpu.h"
+
 namespace tokamak {
 
 struct Roofline {
@@ -21,6 +23,9 @@ struct Roofline {
   double f64_flops = 0;
   std::vector<Level> levels;  ///< from small to large, each twice the one before it
 };
+
+/// What to expect of a processor that nobody has measured, by its instructions and caches.
+Roofline expected_roofline(const Cpu& cpu, int threads);
 
 /// Measured with the threads that the pool has now, the best of several tries, which takes some tenths of a
 /// second the first time; kept for the life of the process. `again` measures once more, for when something

@@ -4,54 +4,112 @@
 
 #include "loops/walk.h"
 #include "ops/record.h"
+#include "schedule/axes.h"
 
 namespace tokamak {
 namespace {
 
-constexpr double kInstruction = 0.3;  ///< nanoseconds of one vector instruction
-constexpr double kMemoryByte = 0.05;  ///< nanoseconds of one byte to or from memory
-constexpr double kCacheByte = 0.01;   ///< of one byte of scratch
+/// Of task_cost, in nanoseconds.
+constexpr double kInstruction = 0.3;
+constexpr double kMemoryByte = 0.05;
+constexpr double kScratchByte = 0.01;
 
-double statement_cost(const LoopKernel& kernel, const Stmt& stmt, int lanes, const Cpu& cpu) {
-  if (const std::optional<Access> access = access_of(stmt)) {
-    const Buffer& buffer = kernel[access->buffer];
-    const double per_byte = buffer.role == Buffer::Role::scratch ? kCacheByte : kMemoryByte;
-    return per_byte * lanes * static_cast<double>(size_of(buffer.type.dtype));
-  }
-  if (const auto* compute = std::get_if<Compute>(&stmt)) {
-    const DType dtype = kernel[compute->operands.back()];
-    const double registers =
-        std::max(1.0, lanes * static_cast<double>(std::max<size_t>(size_of(dtype), 4)) / cpu.vector_bytes);
-    return kInstruction * registers * scalar_cost(compute->op, dtype, kernel[compute->result]);
-  }
-  return kInstruction;
+/// Instructions that a lane takes whose element lies apart from that of its neighbour, and one that lies
+/// anywhere, in a line of the cache that nobody knew of.
+constexpr double kApart = 1.5;
+constexpr double kAnywhere = 6;
+
+/// Where statements stand: the loop whose steps are lanes, if any.
+struct Lanes {
+  int count = 1;
+  std::optional<LoopVar> var = std::nullopt;
+};
+
+TaskWork& operator+=(TaskWork& sum, const TaskWork& more) {
+  sum.instructions += more.instructions;
+  sum.accesses += more.accesses;
+  sum.memory_bytes += more.memory_bytes;
+  sum.scratch_bytes += more.scratch_bytes;
+  return sum;
 }
 
-double body_cost(const LoopKernel& kernel, const std::vector<Stmt>& body, int lanes, const Cpu& cpu) {
-  double cost = 0;
-  for (const Stmt& stmt : body) {
-    if (const Branch* branch = as_branch(stmt)) {
-      cost += std::max(body_cost(kernel, branch->body, lanes, cpu),
-                       body_cost(kernel, branch->otherwise, lanes, cpu));
-      continue;
-    }
-    const Loop* inner = as_loop(stmt);
-    if (inner == nullptr) {
-      cost += statement_cost(kernel, stmt, lanes, cpu);
-      continue;
-    }
-    const int inner_lanes = inner->kind == LoopKind::vector ? inner->lanes : lanes;
-    const int64_t step = inner->kind == LoopKind::vector ? inner->lanes : 1;
-    cost += static_cast<double>((inner->extent + step - 1) / step) *
-            body_cost(kernel, inner->body, inner_lanes, cpu);
-  }
-  return cost;
+TaskWork operator*(double times, const TaskWork& work) {
+  return {times * work.instructions, times * work.accesses, times * work.memory_bytes,
+          times * work.scratch_bytes};
 }
+
+double total(const TaskWork& work) {
+  return kInstruction * work.instructions + kMemoryByte * work.memory_bytes +
+         kScratchByte * work.scratch_bytes;
+}
+
+class WorkCounter {
+ public:
+  WorkCounter(const LoopKernel& kernel, const Cpu& cpu) : kernel_(kernel), cpu_(cpu) {}
+
+  TaskWork of(const std::vector<Stmt>& body, const Lanes& lanes) const {
+    TaskWork work;
+    for (const Stmt& stmt : body) {
+      if (const Branch* branch = as_branch(stmt)) {
+        const TaskWork one = of(branch->body, lanes), other = of(branch->otherwise, lanes);
+        work += total(one) < total(other) ? other : one;
+      } else if (const Loop* inner = as_loop(stmt)) {
+        const bool is_vector = inner->kind == LoopKind::vector;
+        const int64_t step = is_vector ? inner->lanes : 1;
+        work += static_cast<double>((inner->extent + step - 1) / step) *
+                of(inner->body, is_vector ? Lanes{inner->lanes, inner->var} : lanes);
+      } else {
+        work += of(stmt, lanes);
+      }
+    }
+    return work;
+  }
+
+ private:
+  TaskWork of(const Stmt& stmt, const Lanes& lanes) const {
+    if (const std::optional<Access> access = access_of(stmt)) {
+      const Buffer& buffer = kernel_[access->buffer];
+      const double bytes = lanes.count * static_cast<double>(size_of(buffer.type.dtype));
+      const bool is_scratch = buffer.role == Buffer::Role::scratch;
+      return {.accesses = instructions_of(*access, buffer, lanes),
+              .memory_bytes = is_scratch ? 0 : bytes,
+              .scratch_bytes = is_scratch ? bytes : 0};
+    }
+    if (const auto* compute = std::get_if<Compute>(&stmt)) {
+      const DType dtype = kernel_[compute->operands.back()];
+      const auto bytes = static_cast<double>(std::max<size_t>(size_of(dtype), 4));
+      const double registers = std::max(1.0, lanes.count * bytes / cpu_.vector_bytes);
+      return {.instructions = registers * scalar_cost(compute->op, dtype, kernel_[compute->result])};
+    }
+    if (const auto* tile = std::get_if<TransposeTile>(&stmt))
+      return {.instructions = 1,
+              .accesses = kApart * static_cast<double>(tile->rows.extent * tile->columns.extent)};
+    return {.instructions = 1};
+  }
+
+  double instructions_of(const Access& access, const Buffer& buffer, const Lanes& lanes) const {
+    const auto size = static_cast<int64_t>(size_of(buffer.type.dtype));
+    const double together = std::max(1.0, static_cast<double>(lanes.count * size) / cpu_.vector_bytes);
+    if (buffer.role == Buffer::Role::scratch || !lanes.var) return together;
+    bool is_read_from_data = false;
+    for (const Index& one : *access.index) for_each_value(one, [&](ValueId) { is_read_from_data = true; });
+    if (is_read_from_data) return kAnywhere * lanes.count;
+    const std::optional<int64_t> stride = stride_along(kernel_, access, *lanes.var);
+    return !stride || *stride == 0 || *stride == size ? together : kApart * lanes.count;
+  }
+
+  const LoopKernel& kernel_;
+  const Cpu& cpu_;
+};
 
 }  // namespace
 
+TaskWork task_work(const LoopKernel& kernel, const Nest& nest, const Cpu& cpu) {
+  return WorkCounter(kernel, cpu).of(nest.root.body, {});
+}
+
 double task_cost(const LoopKernel& kernel, const Nest& nest, const Cpu& cpu) {
-  return body_cost(kernel, nest.root.body, 1, cpu);
+  return total(task_work(kernel, nest, cpu));
 }
 
 }  // namespace tokamak

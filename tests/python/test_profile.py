@@ -72,6 +72,18 @@ def test_compiling_by_stage():
         assert inside(compiling[names.index(stage)], whole)
 
 
+def test_what_is_made_of_each_kernel_has_a_name():
+    a = np.ones((63, 63), np.float32)
+    with tk.profile() as p:
+        tk.jit(lambda a: np.sort(np.tanh(np.exp(a) @ a) * np.cumsum(a, axis=0), axis=0) + a[0])(a)
+    names = [event.name for event in p.events if event.category == "compile"]
+    assert len(set(names)) == len(names)
+    parts = {
+        name.removesuffix(" " + kernel.name) for kernel in p.kernels for name in names if kernel.name in name
+    }
+    assert parts == {"kernel", "loops of", "code of"}
+
+
 def test_every_allocation():
     f = tk.jit(lambda x: x + 1)
     big = np.ones(3_000_000)

@@ -40,7 +40,7 @@ function kernelsAsTraced(traced, kernels) {
   });
   return made;
 }
-const isReplaced = (one) => one.becomes === null && !one.is_dead && one.inputs.length > 0;
+const isReplaced = (one) => one.becomes === null && one.done_by === null && !one.is_dead && one.inputs.length > 0;
 
 /** Views that nothing reads cost nothing: x[2:5] of which only new elements are read, say. They are not drawn. */
 function viewsOfNoUse(all) {
@@ -183,6 +183,7 @@ function pathOf({from, to, through}) {
 /** What the passes made of an operation as traced, if that is not the same operation. */
 function fateOf(one, operations) {
   if (isReplaced(one)) return "\nthe passes found a way around it";
+  if (one.done_by !== null && one.done_by !== undefined) return `\ndone as ${operations[one.done_by].name} = ${operations[one.done_by].text}`;
   const now = operations[one.becomes];
   return now && now.op !== one.op ? `\nbecame ${now.name} = ${now.text}` : "";
 }

@@ -29,7 +29,7 @@ function memoryDrawing(memory, kernels) {
   const x = (step) => left + step * column;
 
   const overwritten = new Set(buffers.map((buffer) => buffer.in_place_of));  // whose end another bar covers
-  const describe = (buffer, i) => [`${buffer.name}: ${format.bytes(buffer.bytes)}`, `${buffer.place === "arena" ? "arena + " + buffer.at : buffer.place + " " + buffer.at}`,
+  const describe = (buffer, i) => buffer.place === "scratch" ? `${buffer.name}: ${format.bytes(buffer.bytes)}\nof the threads, while it runs` : [`${buffer.name}: ${format.bytes(buffer.bytes)}`, `${buffer.place === "arena" ? "arena + " + buffer.at : buffer.place + " " + buffer.at}`,
     `made by ${kernels[buffer.first_kernel]?.name ?? "?"}, needed until ${buffer.place === "output" ? "the end" : kernels[buffer.last_kernel]?.name ?? "?"}`,
     buffer.in_place_of !== null && `in place of ${buffers[buffer.in_place_of].name}`, reuse[i].length && `where ${reuse[i].map((k) => buffers[k].name).join(", ")} lay`].filter(Boolean).join("\n");
   const bar = ({buffer, i}, y, tall) => {

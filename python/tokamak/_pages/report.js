@@ -125,7 +125,7 @@ const place_text = (line) => `${line.file.split("/").pop()}:${line.line}${line.f
                  tile("arithmetic", format.count(kernel.flops), `${moved ? format.count(kernel.flops / moved) : "0"} a byte, ${kernel.dtype}`),
                  tile("predicted", format.time(kernel.predicted_seconds), `roughly; ${format.plural(kernel.tasks, "task")}`),
                  took && tile("measured", format.time(took.seconds), `${format.rate(moved / took.seconds, "B")}, ${format.rate(kernel.flops / took.seconds, "FLOP")}`),
-                 took && tile("of the roofline", format.percent(took.share), `bound ${format.time(took.bound_seconds)} by ${took.limit}`)),
+                 took && tile("of the roofline", format.percent(took.share), `bound ${format.time(took.bound_seconds)} by ${took.limit}, ${format.rate(took.rate, took.limit === "arithmetic" ? "FLOP" : "B")}`)),
               tabs(views, {label: "Levels of code"}));
   }
   function rooflineDrawing() {
@@ -143,7 +143,8 @@ const place_text = (line) => `${line.file.split("/").pop()}:${line.line}${line.f
     // From where it comes out of the ground to where arithmetic ends it.
     const slope = (rate) => `M${x(Math.max(x0, y0 / rate)).toFixed(1)} ${y(Math.max(y0, x0 * rate)).toFixed(1)}L${x(Math.min(x1, peak / rate)).toFixed(1)} ${y(Math.min(peak, x1 * rate)).toFixed(1)}`;
     const decades = (a, b) => Array.from({length: Math.round(Math.log10(b / a)) + 1}, (_, i) => a * 10 ** i);
-    const levels = [...new Map(roof.levels.map((level) => [level.name, level])).values()];
+    // Those that set bounds, and memory.
+    const levels = roof.levels.filter((level, i) => i === roof.levels.length - 1 || kernels.some(({measured: took}) => took?.limit === level.name && took.rate === level.bytes_per_second));
     const fastest = Math.max(...levels.map((level) => level.bytes_per_second));
     const dashes = {memory: null, L3: "7 4", L2: "2 3"};
     const key = (dash, text) => el("span", {}, svg("svg", {width: 26, height: 8, class: "key-line roofline"}, svg("path", {class: "roof", d: "M0 4H26", "stroke-dasharray": dash})), text);
@@ -155,7 +156,7 @@ const place_text = (line) => `${line.file.split("/").pop()}:${line.line}${line.f
       levels.map((level) => tip(svg("path", {class: "roof", d: slope(level.bytes_per_second), "stroke-dasharray": dashes[level.name]}), () => `${level.name}: ${format.rate(level.bytes_per_second, "B")} from ${format.bytes(level.bytes)}`)),
       peaks.map(([name, rate]) => [svg("path", {class: "roof", d: `M${x(Math.max(x0, rate / fastest)).toFixed(1)} ${y(rate).toFixed(1)}H${width - right}`}), svg("text", {class: "tick", x: width - right - 4, y: y(rate) - 5, "text-anchor": "end"}, `${format.rate(rate, "FLOP")} in ${name}`)]),
       points.map((point) => tip(svg("circle", {cx: x(intensity(point)), cy: y(Math.max(y0, speed(point))), r: 6, style: `fill: ${colour(point.k)}`, onclick: () => openKernel(point.k)}), () => `${point.kernel.name}\n${format.percent(point.kernel.measured.share)} of the roofline`)))),
-      el("div", {class: "legend"}, levels.map((level) => key(dashes[level.name], `${level.name} ${format.rate(level.bytes_per_second, "B")}`)).reverse()));
+      el("div", {class: "legend"}, levels.map((level) => key(dashes[level.name], `${level.name} ${format.rate(level.bytes_per_second, "B")}, ${format.bytes(level.bytes)}`)).reverse()));
   }
   function kernelsSection() {
     const columns = [{name: "kernel", of: (kernel, k) => [dot(k), el("span", {class: "mono"}, kernel.name)]}, {name: "reads", number: true, of: (kernel) => format.bytes(kernel.bytes_read)},
@@ -230,7 +231,7 @@ const place_text = (line) => `${line.file.split("/").pop()}:${line.line}${line.f
                    el("p", {class: "soft"}, "What a call takes beside its arguments and constants. The arena holds intermediate values, operands that are packed as a whole and partial sums; results are those that do not lie where an argument does, copies of results that are returned twice included; scratch is what the threads take while a kernel runs, of the kernel that takes most. With a buffer for every operation, each has memory of its own, and so have results, packed operands and partial sums; views have none."),
                    el("p", {class: "soft"}, `Kernels run from left to right; a bar is a buffer, from the kernel that makes it to the last that reads it, at its place in the arena. ${format.plural(again, "buffer")} where others lay before, ${inPlace} in place of an operand.`),
                    memoryDrawing(memory, kernels),
-                   el("div", {class: "legend"}, [["arena", "fresh in the arena"], ["reused", "where others lay before"], ["in-place", "in place of an operand"], ["output", "result"]].map(([kind, name]) => el("span", {}, el("i", {class: `key ${kind}`}), name))));
+                   el("div", {class: "legend"}, [["arena", "fresh in the arena"], ["reused", "where others lay before"], ["in-place", "in place of an operand"], ["output", "result"], ["scratch", "of the threads, while a kernel runs"]].map(([kind, name]) => el("span", {}, el("i", {class: `key ${kind}`}), name))));
   }
   function layoutSection() {
     const views = operations.filter((one) => one.is_view).length, copied = sum(e.layouts, (one) => one.bytes_copied);

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .. import _native
+from .. import _measure, _native
 from .._explanation_text import kernel_table, notes_of, shown_file
 from .._format import plural
 from .._pictures import graph
@@ -49,7 +49,7 @@ def contents(e: Explanation) -> dict[str, Any]:
         "kernels": kernels,
         "codes": codes,
         "operations": [_operation(one) for one in e.operations],
-        "traced": [{**_operation(one), "becomes": one.becomes} for one in e.traced],
+        "traced": [{**_operation(one), "becomes": one.becomes, "done_by": one.done_by} for one in e.traced],
         "dead": [i for i, one in enumerate(e.traced) if one.is_dead and not one.is_view and one.inputs],
         "passes": [_fields(one, _PASS) for one in e.passes],
         "refused": [{**_fields(one, _REFUSED), "line": _line(one.line)} for one in e.refused],
@@ -133,7 +133,6 @@ def _kernels(e: Explanation, progress: Progress) -> tuple[list[dict[str, Any]], 
     """Kernels, and their code."""
     kernels = []
     codes = Codes(progress)
-    threads = _native.num_threads()
     for i, kernel in enumerate(e.kernels):
         took = e.measured.kernels[i] if e.measured else None
         kernels.append(
@@ -141,12 +140,13 @@ def _kernels(e: Explanation, progress: Progress) -> tuple[list[dict[str, Any]], 
                 **_fields(kernel, _KERNEL),
                 "lines": [_line(line) for line in kernel.lines],
                 "code": codes.of(kernel),
-                "predicted_seconds": kernel.predicted_ns / 1e9 / max(1, min(threads, kernel.tasks)),
+                "predicted_seconds": _measure.predicted_seconds(kernel, e.measured),
                 "measured": took
                 and {
                     "seconds": took.seconds,
                     "bound_seconds": took.bound_seconds,
                     "limit": took.limit,
+                    "rate": took.rate,
                     "share": took.share,
                 },
             }

@@ -192,7 +192,7 @@ class _Drawing:
         is_argument = one.op == "parameter"
         ink = WARN if one.is_dead else INK
         line = WARN if one.is_dead else "#b4bac4" if box.kernel is None else colour(box.kernel)
-        gone = one.becomes is None and not one.is_dead
+        gone = one.becomes is None and one.done_by is None and not one.is_dead
         dashes = "3 3" if one.is_dead else "1.5 3" if gone else "5 4" if one.is_view else None
         (x, y), (width, height) = box.middle, box.size
         struck = "line-through" if one.is_dead else None

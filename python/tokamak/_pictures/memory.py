@@ -15,7 +15,14 @@ if TYPE_CHECKING:
 __all__ = ["lay_before", "memory_picture"]
 
 _LEFT, _ROW, _BARS = 70.0, 26.0, 44.0
-_KINDS = ("fresh in the arena", "where another lay before", "in place of an operand", "result")
+_KINDS = (
+    "fresh in the arena",
+    "where another lay before",
+    "in place of an operand",
+    "result",
+    "of the threads, while a kernel runs",
+)
+_COLOUR_OF = (0, 2, 1, 3, 6)
 
 
 def lay_before(buffers: list[_native.BufferReport], number: int) -> list[int]:
@@ -44,7 +51,9 @@ def memory_picture(e: Explanation) -> Picture:
     arena = [i for i, one in enumerate(buffers) if one.place == "arena"]
     tall = max(90.0, min(360.0, 44.0 * len(arena))) if arena else 0.0
     scale = tall / memory.arena_bytes if memory.arena_bytes else 0.0
-    rows: dict[tuple[str, int], list[int]] = {}  # outside the arena: what lies in one place, one after the other
+    rows: dict[
+        tuple[str, int], list[int]
+    ] = {}  # outside the arena: what lies in one place, one after the other
     for i, one in enumerate(buffers):
         if one.place != "arena":
             rows.setdefault((one.place, one.at), []).append(i)
@@ -80,11 +89,13 @@ def _kind(buffers: list[_native.BufferReport], number: int) -> int:
     one = buffers[number]
     if one.in_place_of is not None:
         return 2
+    if one.place == "scratch":
+        return 4
     return 3 if one.place != "arena" else 1 if lay_before(buffers, number) else 0
 
 
 def _buffer(buffers: list[_native.BufferReport], number: int, column: float, y: float, tall: float) -> str:
-    one, own = buffers[number], colour((0, 2, 1, 3)[_kind(buffers, number)])
+    one, own = buffers[number], colour(_COLOUR_OF[_kind(buffers, number)])
     x, wide = _LEFT + one.first_kernel * column + 2, (one.last_kernel - one.first_kernel + 1) * column - 4
     taken = f" in place of {buffers[one.in_place_of].name}" if one.in_place_of is not None else ""
     is_covered = any(other.in_place_of == number for other in buffers)  # its end, by the bar of another
@@ -102,9 +113,7 @@ def _buffer(buffers: list[_native.BufferReport], number: int, column: float, y: 
         fill_opacity=0.25,
         stroke=own,
     ) + (
-        label(text, x + 6, y + min(tall / 2 + 4, 16), mono=True, font_size=11)
-        if tall >= 14 and text
-        else ""
+        label(text, x + 6, y + min(tall / 2 + 4, 16), mono=True, font_size=11) if tall >= 14 and text else ""
     )
 
 
@@ -126,7 +135,7 @@ def _bars(memory: _native.MemoryReport, width: float) -> list[str]:
 def _legend(y: float, kinds: list[int]) -> list[str]:
     parts, x = [], _LEFT
     for kind in kinds:
-        own = colour((0, 2, 1, 3)[kind])
+        own = colour(_COLOUR_OF[kind])
         parts.append(
             element("rect", x=x, y=y - 9, width=11, height=11, rx=2, fill=own, fill_opacity=0.25, stroke=own)
         )

@@ -1,5 +1,7 @@
 """The explanation as data: operations, passes, memory, layouts, refusals, times."""
 
+import re
+
 import numpy as np
 import tokamak as tk
 from report_programs import FIRST_LINE, f32, mlp, unrolled
@@ -111,3 +113,39 @@ def test_refusals_know_their_line(explained):
 def test_times_begin_with_tracing(explained):
     assert [one.stage for one in explained.times] == ["trace", "passes", "fusion", "code", "plan"]
     assert all(one.milliseconds >= 0 for one in explained.times)
+
+
+def test_memory_adds_up(explained):
+    """Every total is the sum of what is said to be in it, and what is listed has a place."""
+    for memory in (explained.memory, unrolled.explain(f32(40, 40), f32(40, 40)).memory):
+        scratch = [one.bytes for one in memory.buffers if one.place == "scratch"]
+        assert max(scratch) == memory.scratch_bytes > 0
+        assert memory.peak_bytes == memory.arena_bytes + memory.output_bytes + memory.scratch_bytes
+        call, without_reuse, of_operations, *lines = str(memory).splitlines()
+        numbers = [int(number) for number in re.findall(r"(\d+) bytes", call)]
+        assert numbers[0] == sum(numbers[1:]) == memory.peak_bytes
+        listed = [int(number) for line in lines for number in re.findall(r"(\d+) bytes", line)]
+        assert len(listed) == len(lines) == len(memory.buffers)
+        planned = [-(-one.bytes // 64) * 64 for one in memory.buffers if one.place != "scratch"]
+        assert f"without reuse {sum(planned) + memory.scratch_bytes} bytes" in without_reuse
+        assert f"{memory.naive_bytes} bytes" in of_operations
+
+
+def test_work_in_another_shape_is_not_gone():
+    """Passes move views past operations, which are then done on other values than those that were traced."""
+
+    def spread(x):
+        return (x - x.mean()) / x.std()
+
+    def centred(x):
+        return x - x.mean(axis=0)
+
+    for f, x in ((spread, np.ones(1000)), (centred, f32(64, 32)), (spread, f32(30, 40))):
+        e = tk.jit(f).explain(x)
+        for one in e.traced:
+            if one.op in ("div", "sub", "mul", "reduce_sum", "sqrt"):
+                doing = e.operations[one.becomes if one.becomes is not None else one.done_by]
+                assert one.kernels == doing.kernels, one
+    # What is really gone stays so: -(-x) needs no -x.
+    e = tk.jit(lambda x: np.exp(-(-x)) + 1).explain(np.ones(10))
+    assert [one.done_by for one in e.traced if one.op == "neg" and one.becomes is None] == [None]

@@ -342,7 +342,7 @@ def test_the_bound_is_that_of_what_fits():
     for count in (1000, 1 << 20, 1 << 24):
         (kernel,) = tk.jit(lambda x: x + 1).explain(np.zeros(count, np.float32)).kernels
         touched = kernel.bytes_read + kernel.bytes_written
-        seconds, limit = _measure.bound_of(kernel, roofline)
+        seconds, limit, _ = _measure.bound_of(kernel, roofline)
         fitting = [level for level in roofline.levels if level.bytes <= touched] or roofline.levels[:1]
         assert (seconds, limit) == (touched / fitting[-1].bytes_per_second, fitting[-1].name)
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import tokamak as tk
-from tokamak import _measure, _native
+from report_programs import f32
+from tokamak import _format, _measure, _native
 from tokamak._pages import report
 
 
@@ -22,8 +23,10 @@ def test_measured_times_and_shares(explained):
     assert sum(one.seconds for one in measured.kernels) > 0
     for kernel, took in zip(explained.kernels, measured.kernels, strict=True):
         assert took.share == took.bound_seconds / took.seconds
-        bound, limit = _measure.bound_of(kernel, measured.roofline)
-        assert (took.bound_seconds, took.limit) == (min(bound, took.seconds), limit)
+        bound, limit, rate = _measure.bound_of(kernel, measured.roofline)
+        assert (took.bound_seconds, took.limit, took.rate) == (min(bound, took.seconds), limit, rate)
+        unit = "FLOP" if limit == "arithmetic" else "B"
+        assert _format.rate_text(rate, unit) in measured.how()  # what is said is what was used
     assert "2 threads" in measured.how() or f"{tk.num_threads()} thread" in measured.how()
 
 
@@ -70,3 +73,32 @@ def test_a_kernel_with_nothing_to_do():
     assert e.measured.kernels == [None] * len(e.kernels)
     str(e)
     report.page_of(e)
+
+
+def softmax(x):
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes"),
+    [
+        (lambda x, y: np.maximum((np.sin(x) * np.cos(y) + x) * y, 0), [(300_000,)] * 2),
+        (lambda x, y: x + y, [(3_000_000,)] * 2),
+        (lambda x, y: (x * y).sum(), [(50_000,)] * 2),
+        (softmax, [(1024, 512)]),
+        (lambda x, y: x @ y, [(256, 512), (512, 512)]),
+        (lambda x, y, b: np.maximum(x @ y + b, 0), [(256, 256), (256, 256), (256,)]),
+        (lambda x: np.sort(x, axis=1), [(128, 2048)]),
+        (lambda x: np.cumsum(x, axis=1), [(512, 512)]),
+        (lambda x: x.T + 1, [(1024, 512)]),
+        (lambda x: x[1:-1] * 2 - x[2:] - x[:-2], [(500_000,)]),
+    ],
+)
+def test_predictions_are_of_the_right_size(function, shapes):
+    """Within two of what kernels take on a machine that has nothing else to do; wider here, where tests run beside each other."""
+    arguments = [f32(*shape) for shape in shapes]
+    e = tk.jit(function).explain(*arguments).measure(0.1)
+    for kernel, took in zip(e.kernels, e.measured.kernels, strict=True):
+        for seconds in (kernel.predicted_ns / 1e9, _measure.predicted_seconds(kernel, e.measured)):
+            assert 1 / 4 < seconds / took.seconds < 4, kernel
