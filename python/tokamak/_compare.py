@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Comparison", "Run", "compare", "same_results"]
 
-_LEAST_ROUNDS = 3
-_MOST_ROUNDS = 20
-_SECONDS = 0.6
+_LEAST_TURNS = 4
+_SECONDS = 1.5  # for all turns: longer than what else goes on in the machine keeps it busy, mostly
 _COLUMNS = 40  # of the bars in a terminal
 _MOST_ROWS = 30  # kernels of a run that the text shows: the longest
 
@@ -203,21 +202,18 @@ def compare(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 
 def _compared(name: str, kinds: dict[str, Any], given: tuple[Any, Any], progress: Progress) -> Comparison:
     args, kwargs = given
-    results = {}
-    for label, kind in kinds.items():
-        own = copy.deepcopy(given)
-        results[label] = (kind(*own[0], **own[1]), own)
-    writes = not same_results(given, results["compiled"][1])
+    agree, writes = _tried(kinds, given)
     if not writes:  # as they lie in memory, which copies may not: compiles for that
         for kind in kinds.values():
             kind(*args, **kwargs)
     best: dict[str, Profile] = {}
     end = time.perf_counter() + _SECONDS
-    for turn in range(_MOST_ROUNDS):
-        if turn >= _LEAST_ROUNDS and time.perf_counter() > end:
-            break
-        progress.say(f"running {name} both ways, turn {turn + 1}")
-        for label, kind in kinds.items():
+    turn = 0
+    # Each goes first in every other turn: what one leaves in the caches helps neither more.
+    while turn < _LEAST_TURNS or time.perf_counter() < end:
+        turn += 1
+        progress.say(f"running {name} both ways, turn {turn}")
+        for label, kind in sorted(kinds.items(), reverse=turn % 2 == 0):
             own = copy.deepcopy(given) if writes else given
             with profile() as recorded:
                 kind(*own[0], **own[1])
@@ -226,7 +222,17 @@ def _compared(name: str, kinds: dict[str, Any], given: tuple[Any, Any], progress
     eager, compiled = (
         Run(label, best[label], kind.explain(*args, **kwargs)) for label, kind in kinds.items()
     )
-    return Comparison(name, eager, compiled, same_results(*results.values()))
+    return Comparison(name, eager, compiled, agree)
+
+
+def _tried(kinds: dict[str, Any], given: tuple[Any, Any]) -> tuple[bool, bool]:
+    """Whether all give the same, and whether they write to the arguments. Nothing of that is left when they are timed: runs find the
+    memory that the others have used, too."""
+    results = []
+    for kind in kinds.values():
+        own = copy.deepcopy(given)
+        results.append((kind(*own[0], **own[1]), own))
+    return same_results(*results), not same_results(given, results[-1][1])
 
 
 def _kernel_time(recorded: Profile) -> int:
