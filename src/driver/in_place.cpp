@@ -25,8 +25,9 @@ bool never_meet(const Index& a, const Index& b) {
   return common == 0 ? apart != 0 : apart % common != 0;
 }
 
-/// Where the nests store to a buffer; nothing where that is not known.
-std::optional<std::vector<Index>> stored_positions(const LoopKernel& kernel, BufferId output) {
+/// Where the nests store to a buffer, from `offset` on; nothing where that is not known.
+std::optional<std::vector<Index>> stored_positions(const LoopKernel& kernel, BufferId output,
+                                                   int64_t offset) {
   std::vector<Index> positions;
   bool is_known = true;
   for (const Nest& nest : kernel.nests) {
@@ -35,41 +36,36 @@ std::optional<std::vector<Index>> stored_positions(const LoopKernel& kernel, Buf
       if (!access || access->buffer != output) return;
       const std::optional<Index> position = linear_position(kernel[output], *access->index);
       is_known = is_known && position && access->is_store;
-      if (position) positions.push_back(*position);
+      if (position) positions.push_back(*position + Index(offset));
     });
   }
   return is_known ? std::optional(std::move(positions)) : std::nullopt;
 }
 
-/// Whether nothing is ever stored to an element of `input` that the access reads.
-bool reads_elsewhere(const LoopKernel& kernel, const Access& access, BufferId output, int64_t offset) {
-  const std::optional<Index> read = linear_position(kernel[access.buffer], *access.index);
-  const std::optional<std::vector<Index>> stored = stored_positions(kernel, output);
-  return read && stored && std::ranges::all_of(*stored, [&](const Index& position) {
-           return never_meet(*read, position + Index(offset));
-         });
-}
-
 /// Whether the statements, and those of every loop and branch inside, read an element of `input` that is
 /// written to only in the body that stores to that place of `output`, and before it does.
 bool reads_before_it_writes(const LoopKernel& kernel, const std::vector<Stmt>& body, BufferId output,
-                            BufferId input, int64_t offset) {
+                            BufferId input, int64_t offset,
+                            const std::optional<std::vector<Index>>& all_stored) {
   std::optional<Index> stored;
   std::vector<Index> loaded;
   for (const Stmt& stmt : body) {
     if (const Loop* loop = as_loop(stmt)) {
-      if (!reads_before_it_writes(kernel, loop->body, output, input, offset)) return false;
+      if (!reads_before_it_writes(kernel, loop->body, output, input, offset, all_stored)) return false;
     }
     if (const Branch* branch = as_branch(stmt)) {
-      if (!reads_before_it_writes(kernel, branch->body, output, input, offset)) return false;
-      if (!reads_before_it_writes(kernel, branch->otherwise, output, input, offset)) return false;
+      if (!reads_before_it_writes(kernel, branch->body, output, input, offset, all_stored)) return false;
+      if (!reads_before_it_writes(kernel, branch->otherwise, output, input, offset, all_stored)) return false;
     }
     const auto* tile = std::get_if<TransposeTile>(&stmt);
     if (tile != nullptr && (tile->matrix == output || tile->matrix == input)) return false;
     const std::optional<Access> access = access_of(stmt);
     if (!access || (access->buffer != output && access->buffer != input)) continue;
-    if (access->buffer == input && reads_elsewhere(kernel, *access, output, offset)) continue;
     const std::optional<Index> position = linear_position(kernel[access->buffer], *access->index);
+    const bool is_elsewhere =
+        access->buffer == input && position && all_stored &&
+        std::ranges::all_of(*all_stored, [&](const Index& one) { return never_meet(*position, one); });
+    if (is_elsewhere) continue;
     if (stored || !position || access->is_store != (access->buffer == output)) return false;
     if (access->is_store) {
       stored = *position + Index(offset);
@@ -137,14 +133,15 @@ bool may_write_over(const Graph& graph, const FusedKernel& kernel, const Compile
 
 bool may_overwrite(const LoopKernel& kernel, BufferId output, BufferId input, int64_t offset) {
   if (size_of(kernel[input].type.dtype) != size_of(kernel[output].type.dtype)) return false;
+  const std::optional<std::vector<Index>> all_stored = stored_positions(kernel, output, offset);
   if (kernel.nests.size() == 1)
-    return reads_before_it_writes(kernel, kernel.nests[0].root.body, output, input, offset);
+    return reads_before_it_writes(kernel, kernel.nests[0].root.body, output, input, offset, all_stored);
   bool is_written = false;
   for (const Nest& nest : kernel.nests) {  // each ends before the next begins
     const NestContents contents = contents_of(nest);
     if (is_written && contents.touches(input)) return false;
     if (is_written || !contents.touches(output)) continue;
-    if (!reads_before_it_writes(kernel, nest.root.body, output, input, offset)) return false;
+    if (!reads_before_it_writes(kernel, nest.root.body, output, input, offset, all_stored)) return false;
     is_written = true;
   }
   return true;
