@@ -281,7 +281,7 @@ PyObject* run(Entry& entry, const Leaf* leaves, size_t count, bool as_arrays) {
       outputs[i].donor = &leaves[*donor];
       data[i] = const_cast<void*>(leaves[*donor].data);
     } else {
-      outputs[i].block = BufferPool::instance().allocate(program.outputs[i].bytes());
+      outputs[i].block = BufferPool::instance().allocate(entry.results[i].bytes_in_memory());
       data[i] = outputs[i].block.data();
       if (program.output_keeps[i]) {
         const WrittenPart& part = entry.written[i - computed];
@@ -338,6 +338,18 @@ ResultType ResultType::of(const TensorType& in_memory, const AxisOrder& order) {
   result.type.shape = in_order(in_memory.shape, back);
   result.strides = in_order(dense_strides(in_memory), back);
   return result;
+}
+
+void ResultType::spread(int64_t distance) {
+  if (distance == 1) return;
+  if (strides.empty()) strides = dense_strides(type);
+  for (int64_t& stride : strides) stride *= distance;
+  step *= distance;
+}
+
+int64_t ResultType::bytes_in_memory() const {
+  const int64_t gaps = std::max<int64_t>(type.elements() - 1, 0) * (step - 1);
+  return type.bytes() + gaps * static_cast<int64_t>(size_of(type.dtype));
 }
 
 Entry* CallTable::find(const Leaf* leaves, size_t count, PyObject* const* statics, size_t static_count) {

@@ -42,9 +42,15 @@ struct ResultType {
   TensorType type;
   PyArray_Descr* descr;          ///< borrowed: dtypes are never freed
   std::vector<int64_t> strides;  ///< in bytes; empty for a row-major array
+  int64_t step = 1;              ///< from one element to the next that the program stores
 
   /// `order` is that in which its axes lie in memory, `in_memory` what the program makes.
   static ResultType of(const TensorType& in_memory, const AxisOrder& order);
+
+  /// Lets the program store every element `distance` times as far from the first.
+  void spread(int64_t distance);
+  /// From the first byte that the program stores to behind the last.
+  int64_t bytes_in_memory() const;
 };
 
 /// A program and what it was compiled for. Counted by hand: all that happens to the count happens under the

@@ -89,22 +89,32 @@ WrittenPart written_part(const Written& from) {
   return to;
 }
 
-/// Where a part of an argument begins, in elements, if the argument has no gaps and a result of that type and
-/// order lies as the part does.
-std::optional<int64_t> offset_of_part(const LeafSpec& spec, const ArgumentPart& part,
-                                      const ResultType& result, const AxisOrder& order) {
+/// Where a part of an argument begins, in elements, and how far it is from one of its elements to the next.
+struct PlaceOfPart {
+  int64_t offset;
+  int64_t step;
+};
+
+/// If the argument has no gaps, and a result of that type and order lies as the part does, but for the same
+/// gap behind each of its elements.
+std::optional<PlaceOfPart> place_of_part(const LeafSpec& spec, const ArgumentPart& part,
+                                         const ResultType& result, const AxisOrder& order) {
   if ((!spec.dense && !spec.gapless) || result.type.dtype != spec.dtype) return std::nullopt;
   const std::vector<int64_t> whole = strides_in_order(spec.shape, spec.order);
   const std::vector<int64_t> made = strides_in_order(result.type.shape, order);
+  std::optional<int64_t> gap;
   for (size_t axis = 0; axis < made.size(); ++axis) {
+    if (result.type.shape[axis] <= 1) continue;
     const auto [along, step] =
         part.starts.empty() ? std::pair(static_cast<int>(axis), int64_t{1}) : part.axes[axis];
-    if (result.type.shape[axis] != 1 && made[axis] != step * whole[static_cast<size_t>(along)])
+    const int64_t stride = step * whole[static_cast<size_t>(along)];
+    if (stride <= 0 || stride % made[axis] != 0 || gap.value_or(stride / made[axis]) != stride / made[axis])
       return std::nullopt;
+    gap = stride / made[axis];
   }
   int64_t offset = 0;
   for (size_t axis = 0; axis < part.starts.size(); ++axis) offset += part.starts[axis] * whole[axis];
-  return offset;
+  return PlaceOfPart{offset, gap.value_or(1)};
 }
 
 /// Compiles the graph for these arguments and adds the program to `table`; and to `hot` under the static
@@ -142,11 +152,12 @@ void compile_into(CallTable& table, CallTable* hot, const nb::list& objects, con
     const bool is_only = std::ranges::count(entry->written, part.argument, &WrittenPart::argument) == 1;
     const size_t output = computed + i;
     const LeafSpec& spec = entry->specs[static_cast<size_t>(part.argument)];
-    const std::optional<int64_t> offset =
-        offset_of_part(spec, part.part, entry->results[output], orders[output]);
-    if (!is_only || !offset) continue;  // of several parts that overlap the last one counts
-    options.written.push_back({static_cast<int>(output), part.argument, *offset, !part.places.empty()});
-    part.offset = *offset * static_cast<int64_t>(size_of(spec.dtype));
+    const std::optional<PlaceOfPart> place =
+        place_of_part(spec, part.part, entry->results[output], orders[output]);
+    if (!is_only || !place) continue;  // of several parts that overlap the last one counts
+    options.written.push_back(
+        {static_cast<int>(output), part.argument, place->offset, place->step, !part.places.empty()});
+    part.offset = place->offset * static_cast<int64_t>(size_of(spec.dtype));
   }
   Compiled compiled = [&] {
     nb::gil_scoped_release release;
@@ -163,9 +174,12 @@ void compile_into(CallTable& table, CallTable* hot, const nb::list& objects, con
     entry->has_donated = true;
   }
   entry->releases_gil = entry->program->total_cost > kReleaseCost;
-  for (const WrittenInput& one : options.written)
-    entry->written[static_cast<size_t>(one.output) - computed].in_place =
-        entry->program->output_in_place[static_cast<size_t>(one.output)];
+  for (const WrittenInput& one : options.written) {
+    const auto output = static_cast<size_t>(one.output);
+    WrittenPart& part = entry->written[output - computed];
+    part.in_place = entry->program->output_in_place[output];
+    if (part.in_place) entry->results[output].spread(one.step);
+  }
   entry->taken = taken;
   if (!guards.is_none()) {
     entry->guards = guards;

@@ -100,7 +100,10 @@ def stored(value: Any, dtype: np.dtype[Any]) -> Array:
     """What is written of a value to an array of that dtype. Of Python's numbers, alone or in lists, what the dtype cannot hold is an
     error, as in NumPy."""
     if not is_number(value) and not (isinstance(value, (list, tuple)) and not _holds_array(value)):
-        return convert(as_array(value), dtype)
+        given = as_array(value)
+        if given._weak is float and given._traced and dtype.kind in "iu":
+            given = _whole(given._with_weak(None), dtype)
+        return convert(given, dtype)
     given = as_array(value)  # it may be no number at all
     if dtype.kind not in "iuf" or given.dtype == dtype:
         return convert(given, dtype)
@@ -131,6 +134,16 @@ def _fitting(number: Array, dtype: np.dtype[Any]) -> Array:
     if limits.max < np.iinfo(number.dtype).max:
         fits = apply("bit_and", fits, apply("le", number, constant(limits.max, number.dtype)))
     return checked(number, fits, "check_fits")
+
+
+def _whole(number: Array, dtype: np.dtype[Any]) -> Array:
+    """One of Python's floats without its fraction, which is an error when the program runs if an integer of the dtype cannot be that."""
+    whole = checked(apply("trunc", number), apply("eq", number, number), "check_number")
+    limits = np.iinfo(dtype)
+    least, beyond = (constant(float(limit), number.dtype) for limit in (limits.min, int(limits.max) + 1))
+    return checked(
+        whole, apply("bit_and", apply("ge", whole, least), apply("lt", whole, beyond)), "check_fits"
+    )
 
 
 # The primitives that NumPy has views for: inside a function that shares memory, the result knows what it is a view of.

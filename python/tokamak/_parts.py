@@ -93,11 +93,22 @@ class Parts:
             expected *= extent
         return True
 
+    def _is_evenly_spread(self, part: Part, shape: tuple[int, ...]) -> bool:
+        """Whether the elements of a part are as far from each other in the caller's memory as those of a new array, times a number."""
+        between, ratios = 1, set()
+        for (axis, step), extent in reversed(list(zip(part.axes, shape, strict=True))):
+            if extent != 1:
+                ratios.add(step * self.strides[axis] / between)
+            between *= extent
+        return len(ratios) == 1 and min(ratios) > 0
+
     def slice_through_most_lines(
         self, part: Part, shape: tuple[int, ...]
     ) -> tuple[list[int], list[int]] | None:
         """The starts and steps of a part that is a slice with gaps but leads to most cache lines of the argument: writing all of
-        it, where it is, takes no longer."""
+        it, where it is, takes no longer than copying what was made to there. Where the gaps are all the same, it is made there."""
+        if self._is_evenly_spread(part, shape):
+            return None
         steps = [step if extent != 1 else 1 for (_, step), extent in zip(part.axes, shape, strict=True)]
         if [axis for axis, _ in part.axes if axis >= 0] != [i for i, n in enumerate(shape) if n != 1]:
             return None

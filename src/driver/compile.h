@@ -13,11 +13,12 @@
 namespace tokamak {
 
 /// An output that has new elements of an input: they are to be in the memory of the input in the end, from
-/// its element `offset` on, one behind the other.
+/// its element `offset` on, every `step`-th element there being one of them.
 struct WrittenInput {
   int output;
   int input;
   int64_t offset = 0;
+  int64_t step = 1;
   bool keeps_others = false;  ///< the output has other elements, too, which must not be stored there
 
   friend bool operator==(const WrittenInput&, const WrittenInput&) = default;

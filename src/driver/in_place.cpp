@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "driver/kept_elements.h"
@@ -15,25 +16,56 @@ namespace tokamak {
 
 namespace {
 
-/// Whether the statements, and those of every loop and branch inside, read an element of `input` only in the
-/// body that stores to that place of `output`, and before it does.
+/// Whether two positions are different for any values of what they are made of: 2*i + 1 and 2*j + 4 are.
+bool never_meet(const Index& a, const Index& b) {
+  int64_t common = 0;
+  for (const IndexTerm& term : a.terms) common = std::gcd(common, term.coefficient);
+  for (const IndexTerm& term : b.terms) common = std::gcd(common, term.coefficient);
+  const int64_t apart = a.constant - b.constant;
+  return common == 0 ? apart != 0 : apart % common != 0;
+}
+
+/// Where the nests store to a buffer, from `offset` on; nothing where that is not known.
+std::optional<std::vector<Index>> stored_positions(const LoopKernel& kernel, BufferId output,
+                                                   int64_t offset) {
+  std::vector<Index> positions;
+  bool is_known = true;
+  for (const Nest& nest : kernel.nests) {
+    walk(nest.root, [&](const Stmt& stmt) {
+      const std::optional<Access> access = access_of(stmt);
+      if (!access || access->buffer != output) return;
+      const std::optional<Index> position = linear_position(kernel[output], *access->index);
+      is_known = is_known && position && access->is_store;
+      if (position) positions.push_back(*position + Index(offset));
+    });
+  }
+  return is_known ? std::optional(std::move(positions)) : std::nullopt;
+}
+
+/// Whether the statements, and those of every loop and branch inside, read an element of `input` that is
+/// written to only in the body that stores to that place of `output`, and before it does.
 bool reads_before_it_writes(const LoopKernel& kernel, const std::vector<Stmt>& body, BufferId output,
-                            BufferId input, int64_t offset) {
+                            BufferId input, int64_t offset,
+                            const std::optional<std::vector<Index>>& all_stored) {
   std::optional<Index> stored;
   std::vector<Index> loaded;
   for (const Stmt& stmt : body) {
     if (const Loop* loop = as_loop(stmt)) {
-      if (!reads_before_it_writes(kernel, loop->body, output, input, offset)) return false;
+      if (!reads_before_it_writes(kernel, loop->body, output, input, offset, all_stored)) return false;
     }
     if (const Branch* branch = as_branch(stmt)) {
-      if (!reads_before_it_writes(kernel, branch->body, output, input, offset)) return false;
-      if (!reads_before_it_writes(kernel, branch->otherwise, output, input, offset)) return false;
+      if (!reads_before_it_writes(kernel, branch->body, output, input, offset, all_stored)) return false;
+      if (!reads_before_it_writes(kernel, branch->otherwise, output, input, offset, all_stored)) return false;
     }
     const auto* tile = std::get_if<TransposeTile>(&stmt);
     if (tile != nullptr && (tile->matrix == output || tile->matrix == input)) return false;
     const std::optional<Access> access = access_of(stmt);
     if (!access || (access->buffer != output && access->buffer != input)) continue;
     const std::optional<Index> position = linear_position(kernel[access->buffer], *access->index);
+    const bool is_elsewhere =
+        access->buffer == input && position && all_stored &&
+        std::ranges::all_of(*all_stored, [&](const Index& one) { return never_meet(*position, one); });
+    if (is_elsewhere) continue;
     if (stored || !position || access->is_store != (access->buffer == output)) return false;
     if (access->is_store) {
       stored = *position + Index(offset);
@@ -83,16 +115,16 @@ size_t count_of(const std::vector<Value>& values, Value value) {
   return static_cast<size_t>(std::ranges::count(values, value));
 }
 
-/// Whether output `i` of a step may be written over the parameter, from its element `offset` on, when nothing
-/// after the step reads that.
-bool may_write_over(const Graph& graph, const FusedKernel& kernel, const CompiledKernel& compiled, size_t i,
-                    Value parameter, int64_t offset) {
+/// Whether output `i` of a step may be written over the parameter by these loops of it, from its element
+/// `offset` on, when nothing after the step reads that.
+bool may_write_over(const Graph& graph, const FusedKernel& kernel, const CompiledKernel& compiled,
+                    const LoopKernel& loops, size_t i, Value parameter, int64_t offset) {
   const auto unit = static_cast<int64_t>(size_of(graph.type_of(parameter).dtype));
   size_t allowed = 0;
   for (const ReadInput& input : inputs_read_once(graph, kernel, compiled)) {
     if (input.value != parameter || input.offset % unit != 0) continue;
-    const BufferId buffer = output_buffer(kernel, *compiled.loops, i);
-    if (may_overwrite(*compiled.loops, buffer, input.buffer, offset - input.offset / unit)) ++allowed;
+    const BufferId buffer = output_buffer(kernel, loops, i);
+    if (may_overwrite(loops, buffer, input.buffer, offset - input.offset / unit)) ++allowed;
   }
   return allowed == count_of(values_read(kernel), parameter);
 }
@@ -101,14 +133,15 @@ bool may_write_over(const Graph& graph, const FusedKernel& kernel, const Compile
 
 bool may_overwrite(const LoopKernel& kernel, BufferId output, BufferId input, int64_t offset) {
   if (size_of(kernel[input].type.dtype) != size_of(kernel[output].type.dtype)) return false;
+  const std::optional<std::vector<Index>> all_stored = stored_positions(kernel, output, offset);
   if (kernel.nests.size() == 1)
-    return reads_before_it_writes(kernel, kernel.nests[0].root.body, output, input, offset);
+    return reads_before_it_writes(kernel, kernel.nests[0].root.body, output, input, offset, all_stored);
   bool is_written = false;
   for (const Nest& nest : kernel.nests) {  // each ends before the next begins
     const NestContents contents = contents_of(nest);
     if (is_written && contents.touches(input)) return false;
     if (is_written || !contents.touches(output)) continue;
-    if (!reads_before_it_writes(kernel, nest.root.body, output, input, offset)) return false;
+    if (!reads_before_it_writes(kernel, nest.root.body, output, input, offset, all_stored)) return false;
     is_written = true;
   }
   return true;
@@ -231,9 +264,28 @@ class Writing {
     std::vector<Value> allowed;
     for (std::optional<Value> head = last; head && maker_.count(*head) != 0; head = overwritten_by(*head)) {
       values.insert(values.begin(), *head);
-      if (may_begin(*head, parameter, offset)) allowed = values;
+      const LoopKernel& loops = *compiled_[maker_.at(*head).step]->loops;
+      if (may_begin(*head, parameter, offset, loops)) allowed = values;
     }
     return allowed;
+  }
+
+  /// The loops of the step that makes the value when they may store it over the parameter, every `step`-th
+  /// element there being one of its own; and which step that is.
+  std::optional<std::pair<size_t, LoopKernel>> in_steps(Value parameter, Value value, int64_t offset,
+                                                        int64_t step) const {
+    const auto made = maker_.find(value);
+    if (made == maker_.end() || needs_own_memory(made->second)) return std::nullopt;
+    const auto reader = last_reader_.find(value);
+    if (reader != last_reader_.end() && reader->second > made->second.step) return std::nullopt;
+    const auto is_value = [&](Value output) { return stored_value(graph_, output) == value; };
+    if (std::ranges::count_if(graph_.outputs(), is_value) != 1) return std::nullopt;
+    const auto [maker, output] = made->second;
+    LoopKernel loops = *compiled_[maker]->loops;
+    Buffer& buffer = loops.buffers[static_cast<size_t>(output_buffer(kernels_[maker], loops, output))];
+    for (int64_t& stride : buffer.strides) stride *= step;
+    if (!may_begin(value, parameter, offset, loops)) return std::nullopt;
+    return std::pair(maker, std::move(loops));
   }
 
   /// Lets the makers of a chain store only what changes; the number of those that found something to leave.
@@ -275,13 +327,13 @@ class Writing {
                                      [](const Nest& nest) { return contents_of(nest).checks; });
   }
 
-  /// Whether the value may be the first that is written over the parameter.
-  bool may_begin(Value value, Value parameter, int64_t offset) const {
+  /// Whether the value may be the first that is written over the parameter, by these loops of its step.
+  bool may_begin(Value value, Value parameter, int64_t offset, const LoopKernel& loops) const {
     const auto [step, output] = maker_.at(value);
     const auto reader = last_reader_.find(parameter);
     if (reader != last_reader_.end() && reader->second > step) return false;
     if (last_to_fail_ && *last_to_fail_ >= step) return false;
-    return may_write_over(graph_, kernels_[step], *compiled_[step], output, parameter, offset);
+    return may_write_over(graph_, kernels_[step], *compiled_[step], loops, output, parameter, offset);
   }
 
   /// A value whose memory the step that makes another one may write that to, as the plan of the memory sees
@@ -333,8 +385,16 @@ OutputsInPlace outputs_in_place(const Graph& graph, std::span<const Layout> layo
     if (!layouts[input].dense) continue;
     const auto output = static_cast<size_t>(written.output);
     const Value parameter = graph.parameters()[input];
-    std::vector<Value> chain =
-        writing.chain(parameter, stored_value(graph, graph.outputs()[output]), written.offset);
+    const Value last = stored_value(graph, graph.outputs()[output]);
+    if (written.step != 1) {
+      auto made = options.checks.any() ? std::nullopt
+                                       : writing.in_steps(parameter, last, written.offset, written.step);
+      if (!made || found.loops[made->first]) continue;
+      found.chains[output] = {last};
+      found.loops[made->first] = std::move(made->second);
+      continue;
+    }
+    std::vector<Value> chain = writing.chain(parameter, last, written.offset);
     auto loops = found.loops;
     const size_t kept = writing.keep_elements(chain, parameter, written.offset, loops);
     if (written.keeps_others && kept != chain.size()) continue;

@@ -47,6 +47,7 @@ enum class Word : uint8_t {
   check_divisor,  ///< one of Python's numbers divided by zero
   check_empty,    ///< the largest of no elements
   check_fits,     ///< one of Python's integers beyond the dtype it is to have
+  check_number,   ///< one of Python's floats that is no number, where an integer is stored
   check_bin,      ///< np.bincount: a negative number, or one without a bin
   drop,
   set,

@@ -143,6 +143,8 @@ UserError out_of_range(const Node& node, int64_t extent) {
           "dtype of an array that they meet, and floats have no complex powers; an argument named in "
           "static_argnames is computed with as Python does",
           node.where, UserError::Kind::overflow};
+    case Word::check_number:
+      return {"cannot convert float NaN to integer", node.where};
     case Word::check_bin:
       return {"np.bincount: an element is negative, or not below minlength=" + std::to_string(extent),
               node.where};

@@ -70,7 +70,11 @@ CASES = [(write, value) for write in OF_NUMBERS + OF_LISTS for value in NUMBERS]
 CASES += [(write, value) for write in OF_LISTS for value in ([300], [-1], [1.5])]
 
 
-@pytest.mark.parametrize("dtype", ["uint8", "int16", "int32", "int64", "float32", "bool"])
+SCALARS = [np.int64(300), np.int16(-3), np.uint8(200), np.float64(2.5), np.float32(np.nan), np.float64(1e30)]
+CASES += [(write, value) for write in (part, element, everything, fill) for value in SCALARS]
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32", "int64", "float32", "bool"])
 @pytest.mark.parametrize("write, value", CASES)
 def test_numbers(write, value, dtype):
     a = np.array([1, 2, 3, 4], dtype)
@@ -93,12 +97,24 @@ def assert_same_results(got, want):
         assert_same(got, want)
 
 
-def test_number_given_as_an_argument():
-    a = np.zeros(4, np.uint8)
-    with pytest.raises(OverflowError):
-        tk.jit(part)(a, 300)
-    tk.jit(part)(a, 200)
-    assert a.tolist() == [0, 200, 200, 0]
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "int64", "uint64", "float32", "bool"])
+@pytest.mark.parametrize("write", OF_NUMBERS + OF_LISTS)
+def test_numbers_given_as_arguments(write, dtype):
+    """One program serves all values of a number, and checks them when it runs."""
+    f = tk.jit(write)
+    limits = [2.0**63, 2.0**64, 255.9, 256.0, -0.9, -1.0, 65535.5, -(2.0**63)]
+    for value in [*NUMBERS, *limits, np.inf, -np.inf]:
+        a = np.array([1, 2, 3, 4], dtype)
+        want, got = a.copy(), a.copy()
+        try:
+            result = write(want, value)
+        except (OverflowError, ValueError, TypeError) as error:
+            with pytest.raises(type(error)):
+                f(got, value)
+            assert_same(got, a)
+        else:
+            assert_same_results(f(got, value), result)
+            assert_same(got, want)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agreement import agree
-from support import DTYPES, random_array, seeds
+from support import DTYPES, assert_same, random_array, seeds
 
 MODES = ["constant", "edge", "linear_ramp", "maximum", "minimum", "mean", "reflect", "symmetric", "wrap"]
 SHAPES = [(0,), (1,), (4,), (7,), (2, 3), (1, 4), (3, 0), (2, 3, 4)]
@@ -62,6 +62,22 @@ def test_constants_that_are_computed(rng):
         return np.pad(x, ((1, 2), (3, 0)), constant_values=values)
 
     agree(sides, x, np.array([[1.0, 2.0], [3.0, 4.0]]))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int32", "uint64", "float32", "bool"])
+@pytest.mark.parametrize(
+    "values", [300, -1, 3.7, float("nan"), 1e30, True, (1, 300), ((1, 2), (3, 300)), np.int64(300)]
+)
+def test_constants_that_do_not_fit(values, dtype):
+    x = np.ones((2, 3), dtype)
+    try:
+        with np.errstate(all="ignore"):
+            expected = np.pad(x, 1, constant_values=values)
+    except (OverflowError, ValueError) as error:
+        with pytest.raises(type(error)):
+            tk.jit(lambda x: np.pad(x, 1, constant_values=values))(x)
+    else:
+        assert_same(tk.jit(lambda x: np.pad(x, 1, constant_values=values))(x), expected)
 
 
 def test_errors(rng):

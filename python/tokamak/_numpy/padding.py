@@ -16,13 +16,13 @@ from .._ops import (
     apply,
     as_array,
     broadcast,
-    constant,
     convert,
     full,
     is_array,
     is_number,
     reshape,
     slice_axis,
+    stored,
 )
 from .._registry import implements
 from . import quantiles, reductions
@@ -118,17 +118,26 @@ def _pairs(values: Any, rank: int) -> list[list[Any]]:
         return [[values, values]] * rank
     elements = known(values)
     if elements is not None:
-        return np.broadcast_to(elements, (rank, 2)).tolist()
+        given = np.asarray(elements)
+        pairs = np.broadcast_to(given, (rank, 2))
+        is_for_all = given.size == 1 or (given.size == 2 and given.shape != (2, 1))
+        return [list(pair) for pair in pairs] if is_for_all else pairs.tolist()
     every = broadcast(as_array(values), [rank, 2])
     return [[every[axis, side] for side in (0, 1)] for axis in range(rank)]
 
 
 def _of_dtype(value: Any, dtype: np.dtype[Any]) -> Any:
-    return convert(value, dtype) if is_array(value) else constant(value, dtype)
+    """NumPy makes scalars of what holds for all axes, which wrap in unsigned dtypes; of others it makes Python's numbers, which have
+    to fit."""
+    if is_array(value) or (isinstance(value, np.generic) and dtype.kind == "u"):
+        return convert(as_array(value), dtype)
+    return stored(value.item() if isinstance(value, np.generic) else value, dtype)
 
 
 def _pad_constant(x: Any, widths: list[tuple[int, int]], values: Any) -> Any:
-    if is_number(values) or as_array(values).ndim == 0:
+    if is_number(values):
+        values = np.asarray(values)[()]
+    if not isinstance(values, (list, tuple)) and np.ndim(values) == 0:
         fill = reshape(_of_dtype(values, x.dtype), [])
         low, high = [left for left, _ in widths], [right for _, right in widths]
         return apply("pad", x, fill, low=low, high=high, interior=[0] * x.ndim)

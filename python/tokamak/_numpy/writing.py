@@ -13,7 +13,18 @@ import numpy as np
 from .. import _sharing
 from .._errors import Unsupported, UserIndexError, UserTypeError, UserValueError, fail, unsupported
 from .._native import ArrayBase
-from .._ops import apply, as_array, broadcast, convert, is_array, is_number, reshape, select, slice_axis, stored
+from .._ops import (
+    apply,
+    as_array,
+    broadcast,
+    convert,
+    is_array,
+    is_number,
+    reshape,
+    select,
+    slice_axis,
+    stored,
+)
 from .._registry import implements
 from .._unknown import IN_NDARRAY, need_more
 from .indexing import basic, expanded, is_index_array
@@ -41,6 +52,8 @@ def setitem(x: Any, key: Any, value: Any) -> None:
         part = basic(x, items)
     if part.ndim == 0 and np.ndim(value) and not _has_ellipsis(key):
         fail(UserValueError, "setting an array element with a sequence.")
+    if x.dtype.kind == "i" and isinstance(value, np.generic) and not is_array(value):
+        value = value.item()  # NumPy stores it as it would Python's number; in unsigned dtypes it wraps
     _sharing.write(part, fitting(part, value, "x[...] = y", "unsafe"), "x[...] = y")
 
 
@@ -172,6 +185,8 @@ def with_known_places(x: Any, places: np.ndarray, new: Any) -> Any:
 @implements(np.copyto)
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     check_destination("np.copyto", dst, src, where)
+    if isinstance(src, (list, tuple)):
+        src = as_array(src)  # its elements have a dtype of their own, before they are cast
     new = fitting(dst, src, "np.copyto", casting)
     if where is not True:
         new = select(broadcast(as_array(where), dst.shape), new, dst)
