@@ -91,7 +91,11 @@ int run_cache(const Arguments& arguments) {
   const DiskCache::Settings settings = DiskCache::settings_from_environment();
   DiskCache cache(settings);
   if (action == "path") {
-    std::cout << settings.folder << "\n";
+    if (arguments.has("--json")) {
+      std::cout << "{\"folder\": " << json_string(settings.folder) << "}\n";
+    } else {
+      std::cout << settings.folder << "\n";
+    }
   } else if (action == "clear") {
     Problem problem;
     const std::vector<DiskCache::Entry> entries = entries_of(cache);

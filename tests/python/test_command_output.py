@@ -176,3 +176,26 @@ def test_scripts_that_jit_nothing_are_said_to(folder):
     with tk.profile() as p:
         pass
     assert "nothing was recorded" in str(p)
+
+
+@pytest.mark.parametrize("rest", ["| true", "> /dev/full"])
+@pytest.mark.parametrize("word", ["explain", "compare"])
+def test_the_page_is_there_where_the_text_cannot_be_printed(folder, word, rest):
+    page = folder / f"{word}{len(rest)}.html"
+    line = f"{PYTHON} {word} script.py:activation --args 'f32[3],f32[3]' -o {page.name} {rest}"
+    done = shell(folder, line)
+    assert page.stat().st_size > 1000
+    assert "Traceback" not in done.stderr
+
+
+def test_a_script_that_closes_the_standard_output(folder):
+    (folder / "closing.py").write_text(f"{SCRIPT}\nimport sys\nsys.stdout.close()\n")
+    done = shell(folder, f"{PYTHON} profile closing.py -o closing.json")
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: cannot write to the standard output: it is closed")
+    assert json.loads((folder / "closing.json").read_text())
+
+
+def test_the_folder_of_the_disk_cache_as_json(folder):
+    plain = shell(folder, f"{PYTHON} cache path").stdout.strip()
+    assert json.loads(shell(folder, f"{PYTHON} cache path --json").stdout) == {"folder": plain}

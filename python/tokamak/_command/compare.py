@@ -26,23 +26,20 @@ def run(options: argparse.Namespace) -> None:
     found = target.find(options)
     with target.failures_of(found.name):
         comparison = compare_function(found.jitted, *found.given.args, **found.given.kwargs)
-    if options.json:
-        output.print_json(
-            {
-                "function": found.name,
-                "arguments": found.given.text,
-                "eager": _data(comparison.eager),
-                "compiled": _data(comparison.compiled),
-                "speedup": comparison.speedup,
-                "agree": comparison.agree,
-            }
-        )
-    else:
-        output.print_text(comparison)
-    if options.output:  # at last: where it cannot be written, the text is there
-        output.flush()
-        comparison.save(options.output)
-        output.tell_written(options)
+    with output.saving(options, comparison.save):
+        if options.json:
+            output.print_json(
+                {
+                    "function": found.name,
+                    "arguments": found.given.text,
+                    "eager": _data(comparison.eager),
+                    "compiled": _data(comparison.compiled),
+                    "speedup": comparison.speedup,
+                    "agree": comparison.agree,
+                }
+            )
+        else:
+            output.print_text(comparison)
 
 
 def _data(one: Run) -> dict[str, object]:

@@ -51,16 +51,13 @@ def run(options: argparse.Namespace) -> None:
         explanation = jitted.explain(*found.given.args, **found.given.kwargs)
     if options.output:
         explanation.measure()  # the text has the times, too
-    if options.json:
-        data = {"function": found.name, "arguments": found.given.text, **_data(explanation, shown)}
-        output.print_json(data)
-    else:
-        output.print_text(f"{found.text}\n{explanation}".rstrip())
-        _print_parts(explanation, shown)
-    if options.output:  # at last: where it cannot be written, the text is there
-        output.flush()
-        explanation.save(options.output)
-        output.tell_written(options)
+    with output.saving(options, explanation.save):
+        if options.json:
+            data = {"function": found.name, "arguments": found.given.text, **_data(explanation, shown)}
+            output.print_json(data)
+        else:
+            output.print_text(f"{found.text}\n{explanation}".rstrip())
+            _print_parts(explanation, shown)
 
 
 def _data(explanation: Any, shown: list[str]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .failure import Failure, usage_error
@@ -21,6 +21,7 @@ __all__ = [
     "print_json",
     "print_text",
     "printable",
+    "saving",
     "tell_written",
 ]
 
@@ -88,8 +89,22 @@ def flush() -> None:
 
 
 @contextlib.contextmanager
+def saving(options: argparse.Namespace, save: Callable[[str], None]) -> Iterator[None]:
+    """What is printed inside and the file that is asked for: each is there where the other cannot be written."""
+    if not options.output:
+        yield
+        return
+    try:
+        yield
+        flush()
+    finally:
+        save(options.output)
+    tell_written(options)
+
+
+@contextlib.contextmanager
 def _arriving() -> Iterator[None]:
-    if sys.stdout is None:
+    if sys.stdout is None or sys.stdout.closed:
         raise Failure("cannot write to the standard output: it is closed")
     try:
         yield
@@ -103,7 +118,7 @@ def give_up_what_cannot_be_written() -> None:
     """Python would try once more when it ends, and complain in its own way."""
     for stream in (sys.stdout, sys.stderr):
         try:
-            if stream is not None:
+            if stream is not None and not stream.closed:
                 stream.flush()
         except OSError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
