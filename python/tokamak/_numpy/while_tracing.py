@@ -354,17 +354,6 @@ def _replacement_of(one: Replaced, original: Any) -> Any:
     return made
 
 
-def prepare() -> None:
-    """Makes replacements, so that the first trace need not."""
-    for one in _REPLACED:
-        owner = sys.modules.get(one.owner) if isinstance(one.owner, str) else one.owner
-        if owner is not None:
-            _replacement_of(one, getattr(owner, one.name))
-
-
-prepare()
-
-
 @contextmanager
 def recording(of_lists: bool = False, memoised: frozenset[CodeType] = frozenset()) -> Iterator[None]:
     """Inside, arrays that the traced function makes are Arrays, to which traced values can be written; and, if that is asked for, all
