@@ -101,6 +101,9 @@ def main():
             everything += rows
     for size in sizes:
         summary(size, [one for one in everything if one["size"] == size])
+    if len(sizes) > 1:
+        first = np.median([one["first"] for one in everything])
+        print(f"first call of all: {first:.0f} ms in the median")
     if options.json:
         Path(options.json).write_text(json.dumps(everything, indent=1) + "\n")
 
