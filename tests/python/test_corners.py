@@ -94,7 +94,8 @@ def test_norms_of_nothing(ord, shape, keepdims):
     if len(shape) == 1 or ord not in (2, -2):
         agree(lambda x: np.linalg.norm(x, ord, keepdims=keepdims), x, rounded=True)
     agree(lambda x: np.linalg.norm(x, ord, axis=0, keepdims=keepdims), x, rounded=True)
-    agree(lambda x: np.linalg.vector_norm(x, ord=2 if ord is None else ord, keepdims=keepdims), x, rounded=True)
+    if ord is not None:
+        agree(lambda x: np.linalg.vector_norm(x, ord=ord, keepdims=keepdims), x, rounded=True)
 
 
 def test_scalars_and_arrays_without_axes():

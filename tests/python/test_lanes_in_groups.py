@@ -63,7 +63,9 @@ def cases():
             yield dtype, name, programs[name]
 
 
-@pytest.mark.parametrize("dtype, name, program", [pytest.param(*one, id=f"{one[1]}-{one[0]}") for one in cases()])
+@pytest.mark.parametrize(
+    "dtype, name, program", [pytest.param(*one, id=f"{one[1]}-{one[0]}") for one in cases()]
+)
 def test_values(dtype, name, program, rng):
     for size in SIZES:
         x = random_array(rng, (size,), dtype)

@@ -199,8 +199,8 @@ def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "
     wanted = count if count >= 0 else bits.shape[place] + count
     if wanted < 0:
         fail(UserValueError, f"-count larger than number of elements: {count}")
-    longer = [(0, max(wanted - n, 0)) if i == place else (0, 0) for i, n in enumerate(bits.shape)]
-    return slice_axis(pad(bits, longer), place, 0, wanted)
+    missing = [(0, max(wanted - n, 0)) if i == place else (0, 0) for i, n in enumerate(bits.shape)]
+    return slice_axis(pad(bits, missing), place, 0, wanted)
 
 
 @implements(np.packbits)
@@ -216,17 +216,18 @@ def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> Any:
         return _packed(x, place, shifts)
     rest = slice_axis(x, place, whole, x.shape[place])
     missing = [(0, whole + 8 - x.shape[place]) if i == place else (0, 0) for i in range(x.ndim)]
-    packed = _packed(pad(rest, missing), place, shifts)
-    return concatenate([_packed(slice_axis(x, place, 0, whole), place, shifts), packed], place) if whole else packed
+    last = _packed(pad(rest, missing), place, shifts)
+    if whole == 0:
+        return last
+    return concatenate([_packed(slice_axis(x, place, 0, whole), place, shifts), last], place)
 
 
 def _packed(x: Any, place: int, shifts: np.ndarray) -> Any:
-    """Of whole bytes. Along the last axis bits are next to each other: numbers as wide as a byte of them are lanes that go through
-    memory side by side."""
+    """Of whole bytes. Along the last axis bits are next to each other: with numbers of eight bytes the lanes lie side by side."""
     before, behind = list(x.shape[:place]), list(x.shape[place + 1 :])
     apart = reshape(x, [*before, x.shape[place] // 8, 8, *behind])
     dtype = np.dtype(np.uint64 if place == x.ndim - 1 else np.uint8)
-    result = None
+    result: Any = None
     for i, shift in enumerate(shifts):
         bit = reshape(slice_axis(apart, place + 1, i, i + 1), [*before, x.shape[place] // 8, *behind])
         if bit.dtype.kind != "b":
