@@ -114,6 +114,7 @@ def test_scalars_and_arrays_without_axes():
         (lambda x: np.einsum("i,i", x, x), np.ones(3)),
         (lambda x: np.einsum("i,i", x, x, optimize=True), np.ones(3)),
         (lambda x: np.unstack(x)[0], np.ones(3)),
+        (lambda x: np.nan_to_num(x, copy=False), np.array(np.nan)),
         (lambda x: np.quantile(x, 0.5, method="inverted_cdf", weights=np.ones(3)), np.ones(3)),
     ]:
         assert type(tk.jit(program)(x)) is type(program(x))
@@ -125,6 +126,27 @@ def test_powers_of_known_numbers(exponent, dtype):
     """NumPy squares for x ** 2, and the square of bool is int8, as no other power is."""
     agree(lambda x: x**exponent, np.array([0, 1, 1], dtype))
     agree(lambda x: np.power(x, exponent), np.array([0, 1, 1], dtype))
+
+
+@pytest.mark.parametrize("decimals", [0, 1, 2, -1, -2])
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("place", ["f2", "f4", "f8", "i4"])
+def test_rounding_into_other_dtypes(decimals, dtype, place, rng):
+    """What NumPy has in between is in out=, and of its dtype."""
+    x = random_array(rng, (20,), dtype, -50, 50, special=False)
+
+    def program(x, out):
+        return np.round(x, decimals, out=out)
+
+    got, want = np.zeros(20, place), np.zeros(20, place)
+    try:
+        program(x, want)
+    except TypeError:
+        with pytest.raises(TypeError):
+            tk.jit(program)(x, got)
+    else:
+        tk.jit(program)(x, got)
+    np.testing.assert_array_equal(got, want)
 
 
 @pytest.mark.parametrize("weights", [[1.0, -1.0, 0.0], [0, 0, 0], [1, 2, 3]])
