@@ -116,6 +116,22 @@ def stored(value: Any, dtype: np.dtype[Any]) -> Array:
         fail(UserValueError, str(error))
 
 
+def as_number(value: Any, dtype: np.dtype[Any]) -> Any:
+    """What is stored of NumPy's scalars, alone or in lists, where NumPy makes elements of the dtype one by one: signed integers take
+    them as they would Python's numbers, so that one that does not fit is an error. Unsigned ones wrap; and so does what is cast."""
+    if dtype.kind != "i":
+        return value
+    if isinstance(value, (list, tuple)):
+        return [as_number(one, dtype) for one in value]
+    if not is_array(value):
+        return value.item() if isinstance(value, np.generic) else value
+    if value.dtype == dtype or value._weak is not None or not (value._traced and _sharing.is_scalar(value)):
+        return value
+    if value.dtype.kind == "f":
+        return _whole(value, dtype)
+    return _fitting(value, dtype) if value.dtype.kind in "iu" else value
+
+
 def strong(x: Array, dtype: np.dtype[Any]) -> Array:
     """As `dtype`, and no longer adopting that of others."""
     if x.dtype == dtype:
@@ -128,16 +144,18 @@ def strong(x: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def _fitting(number: Array, dtype: np.dtype[Any]) -> Array:
-    """One of Python's integers, which is an error when the program runs if the dtype cannot hold it."""
-    limits = np.iinfo(dtype)
-    fits = apply("ge", number, constant(limits.min, number.dtype))
-    if limits.max < np.iinfo(number.dtype).max:
-        fits = apply("bit_and", fits, apply("le", number, constant(limits.max, number.dtype)))
-    return checked(number, fits, "check_fits")
+    """An integer, which is an error when the program runs if the dtype cannot hold it."""
+    limits, own = np.iinfo(dtype), np.iinfo(number.dtype)
+    fits = [apply("ge", number, constant(limits.min, number.dtype))] if limits.min > own.min else []
+    if limits.max < own.max:
+        fits.append(apply("le", number, constant(limits.max, number.dtype)))
+    if not fits:
+        return number
+    return checked(number, functools.reduce(lambda x, y: apply("bit_and", x, y), fits), "check_fits")
 
 
 def _whole(number: Array, dtype: np.dtype[Any]) -> Array:
-    """One of Python's floats without its fraction, which is an error when the program runs if an integer of the dtype cannot be that."""
+    """A float without its fraction, which is an error when the program runs if an integer of the dtype cannot be that."""
     whole = checked(apply("trunc", number), apply("eq", number, number), "check_number")
     limits = np.iinfo(dtype)
     least, beyond = (constant(float(limit), number.dtype) for limit in (limits.min, int(limits.max) + 1))

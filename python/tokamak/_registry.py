@@ -91,6 +91,8 @@ EAGER_ONLY: dict[Callable[..., Any], str] = {
     np.argwhere: _CHOOSE,
     np.extract: _CHOOSE,
     np.trim_zeros: _CHOOSE,
+    np.polymul: _DEPENDS + "np.convolve keeps leading zeros",
+    np.polydiv: _DEPENDS + "compute it outside the jitted function",
     np.unique: _DEPENDS + "compute it outside the jitted function",
     np.unique_all: _DEPENDS + "compute it outside the jitted function",
     np.unique_counts: _DEPENDS + "compute it outside the jitted function",

@@ -1,8 +1,10 @@
 #include "codegen/index_emit.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "codegen/codegen.h"
+#include "loops/walk.h"
 #include "tokamak/errors.h"
 
 namespace tokamak::codegen {
@@ -299,6 +301,21 @@ Value* irregular_offsets(FunctionState& f, const AddressTerms& terms) {
   return sum;
 }
 
+/// Whether the index is linear in the lanes, one from each to the next, and in the first of them a multiple.
+bool counts_lanes_from_multiple(const FunctionState& f, const Index& index, int64_t divisor) {
+  if (index.constant % divisor != 0) return false;
+  bool counts = false;
+  for (const IndexTerm& term : index.terms) {
+    const bool varying = varies(f, term.atom);
+    const auto* var = std::get_if<LoopVar>(&term.atom);
+    if (varying && (var == nullptr || term.coefficient != 1 || counts)) return false;
+    const int64_t step = varying ? f.loops[position_of(f, *var)].lanes : 1;
+    if (term.coefficient * step % divisor != 0) return false;
+    counts = counts || varying;
+  }
+  return counts;
+}
+
 }  // namespace
 
 Value* emit_uniform_index(FunctionState& f, const Index& index) {
@@ -359,6 +376,58 @@ Value* emit_base(FunctionState& f, BufferId id) {
     Value* slot = f.b.CreateConstGEP1_64(f.b.getPtrTy(), buffers, static_cast<uint64_t>(id));
     return f.b.CreateLoad(f.b.getPtrTy(), slot, buffer.name);
   });
+}
+
+std::optional<Repetition> emit_repetition(FunctionState& f, BufferId id, std::span<const Index> index) {
+  const Buffer& buffer = f.kernel[id];
+  AddressTerms terms = terms_of(f, buffer, index);
+  if (terms.irregular.size() != 1 || !terms.per_lane.empty()) return std::nullopt;
+  const ByteTerm& term = terms.irregular[0];
+  const auto* quotient = std::get_if<Quotient>(term.atom);
+  const auto* remainder = std::get_if<Remainder>(term.atom);
+  const auto size = static_cast<int64_t>(size_of(buffer.type.dtype));
+  if ((quotient == nullptr && remainder == nullptr) || term.stride != nullptr || term.bytes != size)
+    return std::nullopt;
+  const int64_t divisor = quotient != nullptr ? quotient->divisor : remainder->divisor;
+  const Index& numerator = quotient != nullptr ? *quotient->numerator : *remainder->numerator;
+  const auto width = static_cast<int64_t>(f.width);
+  if (width % divisor != 0 && divisor % width != 0) return std::nullopt;
+  const int64_t group = std::min(divisor, width);
+  if (!counts_lanes_from_multiple(f, numerator, group)) return std::nullopt;
+  terms.uniform.push_back(term);  // of the first lane
+  return Repetition{.first = pointer_at(f, id, terms.uniform, terms.constant),
+                    .count = static_cast<unsigned>(quotient != nullptr ? width / group : group),
+                    .in_turns = remainder != nullptr};
+}
+
+std::optional<Interleaving> emit_interleaving(FunctionState& f, BufferId id, std::span<const Index> index) {
+  const Buffer& buffer = f.kernel[id];
+  const auto size = static_cast<int64_t>(size_of(buffer.type.dtype));
+  int64_t bytes = size;
+  for (size_t axis = buffer.strides.size(); axis-- > 0;) {
+    if (buffer.strides[axis] != bytes) return std::nullopt;
+    bytes *= buffer.type.shape[axis];
+  }
+  AddressTerms terms = terms_of(f, buffer, index);
+  if (!terms.irregular.empty()) return std::nullopt;
+  int64_t group = 0;
+  for (const ByteTerm& term : terms.per_lane) group += term.stride == nullptr ? term.bytes : bytes + 1;
+  if (group <= size || group > 8 || !std::has_single_bit(static_cast<uint64_t>(group))) return std::nullopt;
+  const int64_t offset = terms.constant & (group - 1);
+  // A group with an element in the buffer has all of it there if the buffer is made of groups; or if that is
+  // so in the first and the last place that the loops come to.
+  bool inside = bytes % group == 0;
+  for (const ByteTerm& term : terms.uniform) {
+    if (term.stride != nullptr) return std::nullopt;
+    inside = inside && term.bytes % group == 0;
+  }
+  if (!inside) {
+    const std::optional<Index> position = linear_position(buffer, {index.begin(), index.end()});
+    const auto bounds = position ? bounds_of(*position, f.kernel.extents_function()) : std::nullopt;
+    if (!bounds || bounds->low * size < offset || bounds->high * size - offset + group > bytes)
+      return std::nullopt;
+  }
+  return Interleaving{pointer_at(f, id, terms.uniform, terms.constant - offset), group, offset};
 }
 
 Address emit_address(FunctionState& f, BufferId id, std::span<const Index> index) {

@@ -169,6 +169,55 @@ Value* load_reversed(FunctionState& f, const Address& address, llvm::FixedVector
   return reversed(f, loaded);
 }
 
+/// The elements, each loaded once; of those that are only for lanes that are off, nothing.
+Value* load_repeated(FunctionState& f, const Repetition& from, llvm::Type* element) {
+  const unsigned times = f.width / from.count;
+  auto* type = llvm::FixedVectorType::get(element, from.count);
+  auto plain = [&]() -> Value* { return f.b.CreateAlignedLoad(type, from.first, kAnyAlign); };
+  auto some = [&]() -> Value* {
+    Value* on = f.lanes.active_count;
+    Value* needed =
+        from.in_turns ? on : f.b.CreateUDiv(f.b.CreateAdd(on, f.b.getInt64(times - 1)), f.b.getInt64(times));
+    llvm::SmallVector<llvm::Constant*, 64> numbers;
+    for (unsigned i = 0; i < from.count; ++i) numbers.push_back(f.b.getInt64(i));
+    Value* is_needed =
+        f.b.CreateICmpULT(llvm::ConstantVector::get(numbers), f.lanes.spread(needed, from.count));
+    if (has_masked_access(f.code.cpu, element))
+      return f.b.CreateMaskedLoad(type, from.first, kAnyAlign, is_needed, f.lanes.zero(type));
+    Value* result = f.lanes.zero(type);
+    for (unsigned i = 0; i < from.count; ++i) {
+      const uint64_t offset = uint64_t{i} * element->getScalarSizeInBits() / 8;
+      Value* there = f.b.CreateConstGEP1_64(f.b.getInt8Ty(), from.first, offset);
+      Value* pointer = f.b.CreateSelect(f.b.CreateExtractElement(is_needed, i), there, f.zeros());
+      result = f.b.CreateInsertElement(result, f.b.CreateAlignedLoad(element, pointer, kAnyAlign), i);
+    }
+    return result;
+  };
+  if (from.count == 1) return f.lanes.spread(f.b.CreateAlignedLoad(element, from.first, kAnyAlign), f.width);
+  Value* loaded = f.lanes.active_count == nullptr ? plain()
+                  : f.often_full                  ? branch(f, all_lanes_on(f), plain, some)
+                                                  : some();
+  llvm::SmallVector<int, 64> order;
+  for (unsigned lane = 0; lane < f.width; ++lane)
+    order.push_back(static_cast<int>(from.in_turns ? lane % from.count : lane / times));
+  return f.b.CreateShuffleVector(loaded, order);
+}
+
+/// Groups are loaded whole, as integers, and of each the bits of the element are taken.
+Value* load_interleaved(FunctionState& f, const Interleaving& from, DType dtype) {
+  llvm::Type* element = f.lanes.memory_type(dtype);
+  llvm::Type* group = f.b.getIntNTy(static_cast<unsigned>(from.group) * 8);
+  Value* groups = load_neighbours(f, from.first, llvm::FixedVectorType::get(group, f.width), nullptr);
+  const auto shift = static_cast<uint64_t>(from.offset) * 8;
+  if (dtype == DType::boolean) {
+    Value* bits = f.b.CreateAnd(groups, llvm::ConstantInt::get(groups->getType(), uint64_t{0xff} << shift));
+    return f.b.CreateICmpNE(bits, f.lanes.zero(groups->getType()));
+  }
+  llvm::Type* bits = with_lanes(f.b.getIntNTy(element->getScalarSizeInBits()), f.width);
+  Value* elements = f.b.CreateTrunc(f.b.CreateLShr(groups, shift), bits);
+  return f.lanes.from_memory(dtype, f.b.CreateBitCast(elements, with_lanes(element, f.width)));
+}
+
 Value* load_uniform(FunctionState& f, const Address& address, llvm::Type* element, Value* condition) {
   Value* needed = condition;
   if (condition != nullptr && is_vector(condition))
@@ -299,6 +348,12 @@ Value* emit_load(FunctionState& f, const Load& load) {
   const DType dtype = f.kernel[load.buffer].type.dtype;
   llvm::Type* element = f.lanes.memory_type(dtype);
   Value* condition = emit_guard(f, load.guard);
+  if (condition == nullptr && f.width > 1 && !f.kernel.bounds_checked) {
+    if (const auto repetition = emit_repetition(f, load.buffer, load.index))
+      return f.lanes.from_memory(dtype, load_repeated(f, *repetition, element));
+    if (const auto interleaving = emit_interleaving(f, load.buffer, load.index))
+      return load_interleaved(f, *interleaving, dtype);
+  }
   const Address address = emit_address(f, load.buffer, load.index);
   check_lanes(f, {load.buffer, false, load.index}, address, condition);
   if (address.pattern == Pattern::uniform)

@@ -135,8 +135,10 @@ UserError out_of_range(const Node& node, int64_t extent) {
     case Word::check_divisor:
       return {"division by zero", node.where, UserError::Kind::zero_division};
     case Word::check_empty:
-      return {"zero-size array to reduction operation which has no identity: the mask is true nowhere",
-              node.where};
+      return {
+          "zero-size array to reduction operation which has no identity: the mask is true nowhere, or all "
+          "elements that are not to be NaN are (All-NaN slice encountered)",
+          node.where};
     case Word::check_fits:
       return {
           "one of Python's numbers is out of bounds: integers have 64 bits among themselves and those of the "

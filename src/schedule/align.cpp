@@ -30,12 +30,23 @@ bool only_computes(const std::vector<Stmt>& body) {
   });
 }
 
+/// Whether lanes read what lies in steps: that takes longer than stores that cross lines, and more so where
+/// it is not known which place is the last.
+bool reads_in_steps(const LoopKernel& kernel, const Loop& loop) {
+  return std::any_of(loop.body.begin(), loop.body.end(), [&](const Stmt& stmt) {
+    const auto* load = std::get_if<Load>(&stmt);
+    if (load == nullptr) return false;
+    const std::optional<int64_t> step = stride_along(kernel, *access_of(stmt), loop.var);
+    return step && std::abs(*step) > static_cast<int64_t>(size_of(kernel[load->buffer].type.dtype));
+  });
+}
+
 /// How many elements the loop stores before the first cache line; nullopt where none, or where it is not
 /// worth knowing.
 std::optional<Index> elements_before_line(const LoopKernel& kernel, const Loop& loop, BufferId buffer) {
   const Store* store = store_to(loop.body, buffer);
   if (loop.kind != LoopKind::vector || loop.bound || store == nullptr || !only_computes(loop.body) ||
-      loop.extent < kManyRounds * loop.lanes)
+      reads_in_steps(kernel, loop) || loop.extent < kManyRounds * loop.lanes)
     return std::nullopt;
   const std::optional<Index> position = linear_position(kernel[buffer], store->index);
   if (!position || linear_coefficient(*position, loop.var) != 1) return std::nullopt;

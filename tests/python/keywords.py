@@ -63,6 +63,15 @@ def compare(got: Any, want: Any, case: Case, what: str) -> None:
         assert_same(got, want, case.ulp, what)
 
 
+def compare_kinds(got: Any, want: Any, what: str) -> None:
+    """Scalars where NumPy has scalars, and arrays without axes where it has these."""
+    if isinstance(want, (tuple, list)):
+        for one, other in zip(got, want, strict=True):
+            compare_kinds(one, other, what)
+    elif isinstance(want, (np.ndarray, np.generic)):
+        assert isinstance(got, np.ndarray) == isinstance(want, np.ndarray), f"{what}: {got!r}, not {want!r}"
+
+
 def check_call(call: Call, case: Case, touched: bool = False) -> bool:
     """Jitted and with Arrays, the call does what it does with ndarrays: gives the same, writes the same, raises the same. Whether
     it gives something."""
@@ -95,6 +104,8 @@ def check_call(call: Call, case: Case, touched: bool = False) -> bool:
             assert error is None, f"{text} {way}: {got}, NumPy raises {error!r}"
             assert seen == aliases, f"{text} {way}: returns arguments {seen}, NumPy {aliases}"
             compare(got, want, case, f"{text} {way}")
+            if way == "jitted" and case.through is None:
+                compare_kinds(got, want, text)
             left = slice(1 if call.has_scratch else 0, None)
             compare(list(arrays)[left], written[left], case, f"{text} {way}, arguments")
     return error is None

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+import tokamak as tk
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agreement import agree
+from agreement import agree, compare_rounded
 from support import DTYPES, random_array, seeds
 
 SHAPES = [(), (0,), (1,), (5,), (3, 0), (4, 6), (2, 3, 4)]
@@ -83,6 +84,96 @@ REPEAT = [
 def test_one_argument(function, shape, dtype, seed):
     x = random_array(np.random.default_rng(seed), shape, dtype, special=dtype.kind == "f")
     agree(function, x, rounded=True)
+
+
+@pytest.mark.parametrize("ord", [np.inf, -np.inf, 1, -1, 2, None])
+@pytest.mark.parametrize("shape", [(0,), (5,), (0, 4), (3, 0), (3, 4)])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_norms_of_nothing(ord, shape, keepdims):
+    x = np.arange(np.prod(shape)).reshape(shape) - 2.0
+    if len(shape) == 1 or ord not in (2, -2):
+        agree(lambda x: np.linalg.norm(x, ord, keepdims=keepdims), x, rounded=True)
+    agree(lambda x: np.linalg.norm(x, ord, axis=0, keepdims=keepdims), x, rounded=True)
+    if ord is not None:
+        agree(lambda x: np.linalg.vector_norm(x, ord=ord, keepdims=keepdims), x, rounded=True)
+
+
+def test_scalars_and_arrays_without_axes():
+    """Each where NumPy has it."""
+    for program, x in [
+        (lambda x: np.linalg.norm(x, np.inf), np.ones((2, 3))),
+        (lambda x: np.linalg.norm(x, -1, keepdims=True), np.ones((2, 3))),
+        (lambda x: np.pad(x, 1, mode="edge"), np.array(2.0)),
+        (lambda x: np.isin(x, [1, 2]), np.array(2.0)),
+        (lambda x: np.isin(x, [1, 2], invert=True), np.float64(2)),
+        (lambda x: np.logaddexp.reduce(x), np.zeros(0)),
+        (lambda x: np.add.reduce(x), np.zeros(0)),
+        (lambda x: np.median(x, keepdims=True), np.array(2.0)),
+        (lambda x: np.median(x), np.ones(3)),
+        (lambda x: np.polyval([], x), np.array(2.0)),
+        (lambda x: np.einsum("i,i", x, x), np.ones(3)),
+        (lambda x: np.einsum("i,i", x, x, optimize=True), np.ones(3)),
+        (lambda x: np.unstack(x)[0], np.ones(3)),
+        (lambda x: np.nan_to_num(x, copy=False), np.array(np.nan)),
+        (lambda x: np.quantile(x, 0.5, method="inverted_cdf", weights=np.ones(3)), np.ones(3)),
+    ]:
+        assert type(tk.jit(program)(x)) is type(program(x))
+
+
+@pytest.mark.parametrize("exponent", [0, 1, 2, 3, 2.0])
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_powers_of_known_numbers(exponent, dtype):
+    """NumPy squares for x ** 2, and the square of bool is int8, as no other power is."""
+    agree(lambda x: x**exponent, np.array([0, 1, 1], dtype))
+    agree(lambda x: np.power(x, exponent), np.array([0, 1, 1], dtype))
+
+
+@pytest.mark.parametrize("decimals", [0, 1, 2, -1, -2])
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("place", ["f2", "f4", "f8", "i4"])
+def test_rounding_into_other_dtypes(decimals, dtype, place, rng):
+    """What NumPy has in between is in out=, and of its dtype."""
+    x = random_array(rng, (20,), dtype, -50, 50, special=False)
+
+    def program(x, out):
+        return np.round(x, decimals, out=out)
+
+    got, want = np.zeros(20, place), np.zeros(20, place)
+    try:
+        program(x, want)
+    except TypeError:
+        with pytest.raises(TypeError):
+            tk.jit(program)(x, got)
+    else:
+        tk.jit(program)(x, got)
+    np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("weights", [[1.0, -1.0, 0.0], [0, 0, 0], [1, 2, 3]])
+def test_weights_that_sum_to_zero(weights):
+    x, w = np.arange(12.0).reshape(3, 4), np.array(weights)
+    for program in (
+        lambda x, w: np.average(x, axis=0, weights=w),
+        lambda x, w: np.average(x[:, 0], weights=w, returned=True),
+        lambda x, w: np.average(x, axis=0, weights=weights),
+        lambda x, w: np.average(x, axis=0, weights=w[:, None] * np.array([1, 0, 1, 1])),
+    ):
+        try:
+            want = program(x, w)
+        except ZeroDivisionError:
+            with pytest.raises(ZeroDivisionError):
+                tk.jit(program)(x, w)
+            with pytest.raises(ZeroDivisionError):
+                program(tk.asarray(x), tk.asarray(w))
+        else:
+            compare_rounded(tk.jit(program)(x, w), want, "")
+
+
+def test_only_nans():
+    for x in ([np.nan, np.nan], [1, np.nan], [[np.nan, 1], [np.nan, np.nan]]):
+        for function in (np.nanargmax, np.nanargmin):
+            agree(lambda x, function=function: function(x), np.array(x))
+            agree(lambda x, function=function: function(x, axis=0, keepdims=True), np.array(x))
 
 
 BOUNDS = [None, 0, 3, -2, 2.5, 300, np.float32(1.5), np.int8(1), np.array([1, 2, 3, 4, 5])]

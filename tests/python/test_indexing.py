@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import tokamak as tk
-from hypothesis import given
+from agreement import agree
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support import assert_same, check, layouts, random_array, seeds, with_layout
@@ -123,6 +124,14 @@ MIXED_KEYS = [
     (np.arange(24).reshape(2, 3, 4) % 5 == 0,),
     (0, np.array([[True, False, True, True]] * 3)),
     ([], 0),
+    (slice(None), [1, 2], ..., [0, 3]),
+    ([[0, 1], [1, 0]], ..., [1, 2], 0),
+    ([1, 0], ..., slice(None), [1, 2]),
+    (slice(None), 1, ..., [0, 3]),
+    (slice(None), [0, 2], ..., 1),
+    (..., [0, 2], [1, 3]),
+    (slice(None), [0, 2], [1, 3], ...),
+    (0, ..., np.array([True, False, True]), [1, 1]),
 ]
 
 
@@ -154,3 +163,62 @@ def test_computed_arrays_beside_integers_and_slices(key):
         return x[tuple(next(rest) if isinstance(i, (list, np.ndarray)) else i for i in key)]
 
     assert_same(tk.jit(pick)(x, known), x[key])
+
+
+indices = st.lists(st.integers(-2, 1), min_size=1, max_size=3) | st.just([[0], [-1]])
+mixed = st.lists(items | indices | st.just(...), max_size=6).map(tuple)
+
+
+@given(key=mixed, layout=layouts, seed=seeds)
+@settings(max_examples=settings().max_examples * 4)
+def test_random_keys_with_arrays(key, layout, seed):
+    """Reads and writes; the arrays known, and given as arguments."""
+    rng = np.random.default_rng(seed)
+    x = with_layout(rng, random_array(rng, (2, 3, 4), np.int32, special=False), layout)
+    arrays = [np.array(one) for one in key if isinstance(one, list)]
+
+    def key_of(given):
+        rest = iter(given)
+        return tuple(next(rest) if isinstance(one, list) else one for one in key)
+
+    def read(x, *given):
+        return x[key_of(given)]
+
+    def write(x, values, *given):
+        x = x.copy()
+        x[key_of(given)] = values
+        return x
+
+    def add(x, values, *given):
+        x = x.copy()
+        np.add.at(x, key_of(given), values)
+        return x
+
+    agree(read, x, *arrays)
+    agree(lambda x: x[key], x)
+    try:
+        values = rng.integers(0, 99, x[key].shape).astype(x.dtype)
+    except IndexError:
+        values = np.int32(7)
+    agree(write, x, values, *arrays)
+    agree(lambda x, values: write(x, values, *arrays), x, values)
+    agree(add, x, values, *arrays)
+
+
+def test_arrays_that_do_not_fit_each_other():
+    x, i, j = np.ones((3, 4)), np.array([0, 1]), np.array([0, 1, 2])
+    for program in (lambda x: x[i, j], lambda x: x[[0, 1], [0, 1, 2]]):
+        with pytest.raises(IndexError, match=r"shape mismatch.*\(2,\) \(3,\)"):
+            tk.jit(program)(x)
+    with pytest.raises(IndexError, match="shape mismatch"):
+        tk.jit(lambda x, i, j: x[i, j])(x, i, j)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0), (0, 2, 1)])
+def test_what_arrays_in_front_find_lies_as_in_numpy(order):
+    """Place by place, each as it lay."""
+    x = np.arange(60.0).reshape(np.take((3, 4, 5), order)).transpose(np.argsort(order))
+    i, pairs = np.array([0, 2]), np.asfortranarray([[0, 1, 0], [1, 2, 2]])
+    triples = (pairs, pairs, pairs)
+    for key in [(i,), (i, i), (pairs,), triples, (pairs, pairs), (i, slice(None), i), (i, ..., i)]:
+        assert tk.jit(lambda x, key=key: x[key])(x).strides == x[key].strides

@@ -13,7 +13,7 @@ from test_keywords_numeric import TABLE as NUMERIC
 from test_keywords_reductions import TABLE as REDUCTIONS
 from test_keywords_shapes import TABLE as SHAPING
 
-from support import DTYPES, INTEGERS, random_array, seeds
+from support import DTYPES, FLOATS, INTEGERS, random_array, seeds
 
 
 def like(name, table, *without):
@@ -67,8 +67,8 @@ TABLE = {
     "fill": Case([target(), pick(1, 2.5)]),
     "conj": Case([array(INTEGERS)]),
     "conjugate": Case([array(INTEGERS)]),
-    "view": Case([array(INTEGERS, [(), (4,), (3, 4)])], {"dtype": lambda c: np.dtype(f"i{c.args[0].dtype.itemsize}")},
-        by_place=False),
+    "view": Case([array(INTEGERS + FLOATS[1:], [(), (4,), (3, 4), (0,), (2, 8), (3, 1)])],
+        {"dtype": pick(*INTEGERS, *FLOATS[1:])}, by_place=False),
 }  # fmt: skip
 
 #: Methods of ndarray that are tested elsewhere, or give no arrays

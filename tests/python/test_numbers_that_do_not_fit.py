@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tokamak as tk
 
-from support import assert_same
+from support import assert_same, compare_trees
 
 
 def part(a, v):
@@ -94,7 +94,7 @@ def assert_same_results(got, want):
     if want is None:
         assert got is None
     else:
-        assert_same(got, want)
+        compare_trees(got, want, 0, "")
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int16", "int64", "uint64", "float32", "bool"])
@@ -115,6 +115,95 @@ def test_numbers_given_as_arguments(write, dtype):
         else:
             assert_same_results(f(got, value), result)
             assert_same(got, want)
+
+
+def flat(a, v):
+    a.flat[0] = v
+
+
+def in_list(a, v):
+    a[:2] = [v, v]
+
+
+def array_of(a, v):
+    return np.array([v, v], a.dtype)
+
+
+def cast(a, v):
+    return np.asarray(v, a.dtype), np.full(3, v, a.dtype)
+
+
+SIGNED_AND_OTHERS = ["int8", "int32", "int64", "uint8", "uint64", "float32", "bool"]
+WRITES_OF_SCALARS = [*OF_NUMBERS, *OF_LISTS, flat, in_list, array_of, cast]
+MORE_SCALARS = [*SCALARS, np.uint64(2**63 + 5), np.int64(2**40), np.float16(300), np.bool_(True)]
+
+
+@pytest.mark.parametrize("dtype", SIGNED_AND_OTHERS)
+@pytest.mark.parametrize("write", WRITES_OF_SCALARS)
+def test_scalars_given_as_arguments(write, dtype):
+    """NumPy stores its scalars in signed dtypes as it does Python's numbers, where it does not cast them; elsewhere they wrap."""
+    f = tk.jit(write)
+    for value in [*MORE_SCALARS, *[np.array(one) for one in MORE_SCALARS]]:
+        a = np.array([1, 2, 3, 4], dtype)
+        want, got = a.copy(), a.copy()
+        try:
+            result = write(want, value)
+        except (OverflowError, ValueError, TypeError) as error:
+            with pytest.raises(type(error)):
+                f(got, value)
+            assert_same(got, a)
+        else:
+            assert_same_results(f(got, value), result)
+            assert_same(got, want)
+
+
+def sum_of(a, x):
+    a[0] = x.sum()
+
+
+def element_of(a, x):
+    a[:2] = x[1]
+
+
+def mean_of(a, x):
+    a.fill(x.mean())
+
+
+def part_of(a, x):
+    a[:2] = x[:2]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8", "float32"])
+@pytest.mark.parametrize("write", [sum_of, element_of, mean_of, part_of])
+def test_scalars_that_are_computed(write, dtype):
+    """What NumPy has as a scalar is one: x.sum() and x[1], not x[:2]."""
+    f = tk.jit(write)
+    for x in ([1, 2, 3], [100, 200, 300], [2**40, 2**41], [1.5, 2.5], [1e30, np.nan], [True, True]):
+        want, got = np.zeros(4, dtype), np.zeros(4, dtype)
+        try:
+            write(want, np.array(x))
+        except (OverflowError, ValueError) as error:
+            with pytest.raises(type(error)):
+                f(got, np.array(x))
+            assert not got.any()
+        else:
+            f(got, np.array(x))
+            assert_same(got, want)
+
+
+@pytest.mark.parametrize("write", [putmask, place])
+def test_arrays_under_a_mask_are_cast_safely(write):
+    a = np.array([1, 2, 3, 4], np.int16)
+    for values in (np.array([1, 2], np.int8), np.array([1, 2]), np.array([1.5]), np.array(2), [1, 2]):
+        want, got = a.copy(), a.copy()
+        try:
+            write(want, values)
+        except TypeError:
+            with pytest.raises(TypeError, match="safe"):
+                tk.jit(write)(got, values)
+        else:
+            tk.jit(write)(got, values)
+        assert_same(got, want)
 
 
 @pytest.mark.parametrize(

@@ -314,6 +314,8 @@ def einsum(
     if len(xs) == 1 and dtype is None and (made := _view_of(subscripts, xs[0])) is not None:
         return made
     result = _native.einsum(subscripts, xs)
+    if optimize is not False and len(xs) > 1:
+        result = _sharing.with_memory(result)
     # Whatever order the products are made in, what is made of rows lies by rows.
     if order == "K" and len(xs) > 1 and all(_memory_order.order_of(x) == [*range(x.ndim)] for x in xs):
         order = "C"

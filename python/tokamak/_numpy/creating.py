@@ -16,6 +16,7 @@ from .._errors import UserValueError, fail, unsupported
 from .._ops import (
     against_diagonal,
     as_array,
+    as_number,
     broadcast,
     check_shape,
     convert,
@@ -71,6 +72,8 @@ _MAY_SHARE = (None, False, np._CopyMode.IF_NEEDED, np._CopyMode.NEVER)
 @implements(np.asarray, np.asanyarray)
 @_sharing.may_be_argument
 def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None, device: Any = None) -> Any:
+    if dtype is not None and isinstance(a, (list, tuple)):
+        a = as_number(a, _dtypes.check(dtype))
     x = plain(a)
     made = x if dtype is None else convert(x, _dtypes.check(dtype))
     made = _memory_order.laid_out(made, _memory_order.named(order, made))

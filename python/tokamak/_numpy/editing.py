@@ -11,7 +11,19 @@ import numpy as np
 
 from .. import _dtypes, _memory_order, _sharing
 from .._errors import UserIndexError, UserTypeError, UserValueError, fail, unsupported
-from .._ops import as_array, broadcast, constant, convert, is_array, reshape, slice_axis, stored
+from .._ops import (
+    apply,
+    as_array,
+    broadcast,
+    constant,
+    convert,
+    full,
+    is_array,
+    reshape,
+    select,
+    slice_axis,
+    stored,
+)
 from .._registry import implements
 from .joining import concatenate
 from .known import at_places, known, plain
@@ -171,18 +183,24 @@ def ix_(*args: Any) -> tuple[Any, ...]:
 @implements(np.unpackbits)
 def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "big") -> Any:
     x, place = _along_bits(_bytes("np.unpackbits", a), axis)
-    shifts = _bit_shifts(bitorder)
-    wide = reshape(x, [*x.shape[: place + 1], 1, *x.shape[place + 1 :]])
-    by = reshape(as_array(shifts), [8, *[1] * (x.ndim - place - 1)])
-    bits = call(np.bitwise_and, call(np.right_shift, wide, by), 1)
-    bits = reshape(bits, [*x.shape[:place], 8 * x.shape[place], *x.shape[place + 1 :]])
+    # Every byte eight times, beside the bits in turns: lanes go through several bytes at once.
+    before, behind = list(x.shape[:place]), list(x.shape[place + 1 :])
+    every = [*before, x.shape[place], 8, *behind]
+    one_bit = as_array(np.uint8(1) << _bit_shifts(bitorder))
+    one_bit = reshape(one_bit._as_traced() if x._traced else one_bit, [8, *[1] * len(behind)])
+    wide = reshape(x, [*before, x.shape[place], 1, *behind])
+    longer, in_turns = (
+        reshape(broadcast(one, every), [*before, 8 * x.shape[place], *behind]) for one in (wide, one_bit)
+    )
+    is_set = call(np.not_equal, call(np.bitwise_and, longer, in_turns), 0)
+    bits = convert(is_set, np.dtype(np.uint8))
     if count is None:
         return bits
     wanted = count if count >= 0 else bits.shape[place] + count
     if wanted < 0:
         fail(UserValueError, f"-count larger than number of elements: {count}")
-    longer = [(0, max(wanted - n, 0)) if i == place else (0, 0) for i, n in enumerate(bits.shape)]
-    return slice_axis(pad(bits, longer), place, 0, wanted)
+    missing = [(0, max(wanted - n, 0)) if i == place else (0, 0) for i, n in enumerate(bits.shape)]
+    return slice_axis(pad(bits, missing), place, 0, wanted)
 
 
 @implements(np.packbits)
@@ -190,12 +208,33 @@ def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> Any:
     given = plain(a)
     if given.dtype.kind not in "biu":
         fail(UserTypeError, "Expected an input array of integer or boolean data type")
-    x, place = _along_bits(convert(convert(given, _dtypes.BOOL), np.dtype(np.uint8)), axis)
-    count = -(-x.shape[place] // 8)
-    x = pad(x, [(0, 8 * count - n) if i == place else (0, 0) for i, n in enumerate(x.shape)])
-    apart = reshape(x, [*x.shape[:place], count, 8, *x.shape[place + 1 :]])
-    by = reshape(as_array(_bit_shifts(bitorder)), [8, *[1] * (x.ndim - place - 1)])
-    return sum_(call(np.left_shift, apart, by), place + 1, np.uint8)
+    shifts = _bit_shifts(bitorder)
+    is_byte = given.dtype.kind in "iu" and given.dtype.itemsize == 1
+    x, place = _along_bits(given if is_byte else convert(given, _dtypes.BOOL), axis)
+    whole = x.shape[place] // 8 * 8
+    if whole == x.shape[place]:
+        return _packed(x, place, shifts)
+    rest = slice_axis(x, place, whole, x.shape[place])
+    missing = [(0, whole + 8 - x.shape[place]) if i == place else (0, 0) for i in range(x.ndim)]
+    last = _packed(pad(rest, missing), place, shifts)
+    if whole == 0:
+        return last
+    return concatenate([_packed(slice_axis(x, place, 0, whole), place, shifts), last], place)
+
+
+def _packed(x: Any, place: int, shifts: np.ndarray) -> Any:
+    """Of whole bytes. Along the last axis bits are next to each other: with numbers of eight bytes the lanes lie side by side."""
+    before, behind = list(x.shape[:place]), list(x.shape[place + 1 :])
+    apart = reshape(x, [*before, x.shape[place] // 8, 8, *behind])
+    dtype = np.dtype(np.uint64 if place == x.ndim - 1 else np.uint8)
+    result: Any = None
+    for i, shift in enumerate(shifts):
+        bit = reshape(slice_axis(apart, place + 1, i, i + 1), [*before, x.shape[place] // 8, *behind])
+        if bit.dtype.kind != "b":
+            bit = apply("ne", convert(bit, dtype), constant(0, dtype))
+        value = select(bit, *(full(bit.shape, number, dtype) for number in (1 << int(shift), 0)))
+        result = value if result is None else apply("bit_or", result, value)
+    return convert(result, np.dtype(np.uint8))
 
 
 def _bytes(what: str, a: Any) -> Any:

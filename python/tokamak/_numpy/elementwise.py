@@ -121,20 +121,24 @@ def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
             UserTypeError, f"np.round: NumPy divides {x.dtype} in f64, which out= of {out.dtype} cannot hold"
         )
     x = strong(x, x.dtype)
-    if x.dtype.kind == "b" and decimals != 0:
+    is_into_floats = out is not None and _dtypes.is_float(out.dtype)
+    if x.dtype.kind == "b" and decimals != 0 and not is_into_floats:
         fail(UserTypeError, "np.round: bool has no decimals; use astype")
     if not _dtypes.is_float(x.dtype):
         if decimals >= 0:
             return convert(x, _dtypes.FLOAT16) if x.dtype.kind == "b" else x
         wide = convert(x, _dtypes.FLOAT64)
-        return convert(_round_to(wide, decimals), x.dtype)
-    return apply("round", x) if decimals == 0 else _round_to(x, decimals)
+        return _round_to(wide, decimals, out) if out is not None else convert(_round_to(wide, decimals), x.dtype)
+    return apply("round", x) if decimals == 0 else _round_to(x, decimals, out)
 
 
-def _round_to(x: Any, decimals: int) -> Any:
-    factor = constant(10.0 ** abs(decimals), x.dtype)
+def _round_to(x: Any, decimals: int, out: Any = None) -> Any:
+    """NumPy keeps what it has in between in out=, and goes on in its dtype."""
+    dtype = x.dtype if out is None or not _dtypes.is_float(out.dtype) else out.dtype
     first, second = ("mul", "div") if decimals >= 0 else ("div", "mul")
-    return apply(second, apply("round", apply(first, x, factor)), factor)
+    factor = 10.0 ** abs(decimals)
+    rounded = apply("round", convert(apply(first, x, constant(factor, x.dtype)), dtype))
+    return apply(second, rounded, constant(factor, dtype))
 
 
 @implements(np.fix)
@@ -152,7 +156,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, 
         return _sharing.fresh(replaced)
     if replaced is not array:
         _sharing.write(array, replaced, "np.nan_to_num")
-    return array
+    return array if array.ndim else _sharing.fresh(array)
 
 
 def _numbers_for_others(array: Any, nan: float, posinf: Any, neginf: Any) -> Any:

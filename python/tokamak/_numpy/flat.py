@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import _sharing
 from .._errors import UserIndexError, UserValueError, fail, naming, unsupported
-from .._ops import convert, reshape, stored
+from .._ops import as_number, convert, reshape, stored
 from . import indexing, shapes, writing
 
 
@@ -68,7 +68,7 @@ class Flat:
         elements = self._elements()
         key = _check_key(key)
         places = elements[key]
-        given = shapes.ravel(stored(value, elements.dtype))
+        given = shapes.ravel(stored(as_number(value, elements.dtype), elements.dtype))
         if given.size == 0:
             if np.ndim(places) == 0 or places.size:
                 fail(UserValueError, "x.flat[...] = y: there is nothing to take elements from")

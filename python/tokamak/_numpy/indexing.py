@@ -7,13 +7,14 @@ shape that depends on values, and is refused.
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from .. import _dtypes, _memory_order, _sharing
+from .. import _dtypes, _memory_order, _native, _sharing
 from .._errors import Error, Unsupported, UserIndexError, UserValueError, fail, unsupported
 from .._native import ArrayBase
 from .._ops import (
@@ -21,7 +22,6 @@ from .._ops import (
     apply,
     as_array,
     broadcast,
-    broadcast_shapes,
     constant,
     convert,
     iota,
@@ -35,6 +35,7 @@ from .._ops import (
 )
 from .._registry import implements
 from .reductions import axis_of, is_end_of_nothing
+from .ufuncs import call
 
 
 def getitem(x: Any, key: Any) -> Any:
@@ -65,7 +66,7 @@ def _at_scalars(x: Any, items: list[Any]) -> Any:
     items = [
         _sharing.fresh(item) if is_index_array(item) else slice(None)
         for item in items
-        if type(item) is not int
+        if type(item) is not int and item is not Ellipsis
     ]
 
     def forward(parent: Any) -> Any:
@@ -94,7 +95,8 @@ def _listed(key: Any) -> list[Any]:
 
 
 def expanded(x: Any, key: Any) -> list[Any]:
-    """The key as a list with one item per axis (and newaxis where new ones are), each an int, slice, None or array."""
+    """The key as a list with one item per axis (and newaxis where new ones are), each an int, slice, None or array. An ellipsis is left
+    where it stands for no axis between indices, which it keeps apart."""
     given = [_item(x, item) for item in (key if isinstance(key, tuple) else (key,))]
     items: list[Any] = []
     for i, item in enumerate(given):
@@ -108,7 +110,25 @@ def expanded(x: Any, key: Any) -> list[Any]:
     if len(ellipses) > 1:
         fail(UserIndexError, "an index can only have a single ellipsis ('...')")
     at = ellipses[0] if ellipses else len(items)
-    return items[:at] + [slice(None)] * (x.ndim - used) + items[at + 1 :]
+    before, behind = items[:at], items[at + 1 :]
+    middle: list[Any] = [slice(None)] * (x.ndim - used)
+    if ellipses and not middle and any(map(is_index_array, items)):
+        if any(map(_is_index, before)) and any(map(_is_index, behind)):
+            middle = [Ellipsis]  # arrays that it stands between are not neighbours, even if it stands for no axis
+    return before + middle + behind
+
+
+def _is_index(item: Any) -> bool:
+    """Beside arrays, integers are arrays too."""
+    return type(item) is int or is_index_array(item)
+
+
+def array_axes(items: list[Any]) -> tuple[list[int], int]:
+    """The axes that items with arrays among them have these for; and where the axes of the result are: from the first of them on, if
+    they are neighbours, else in front of the others."""
+    at = [i for i, item in enumerate(items) if is_index_array(item)]
+    axes = [i - sum(item is Ellipsis for item in items[:i]) for i in at]
+    return axes, axes[0] if len(at) == at[-1] - at[0] + 1 else 0
 
 
 def _is_known_mask(item: Any) -> bool:
@@ -177,6 +197,8 @@ def basic(x: Any, items: list[Any]) -> Any:
     shape = []
     axis = 0
     for item in items:
+        if item is Ellipsis:
+            continue
         if item is None:
             shape.append(1)
             continue
@@ -221,15 +243,27 @@ def _forward(item: slice, extent: int) -> tuple[int, int, int, int]:
 def _gather_axes(x: Any, items: list[Any]) -> Any:
     """x[:, i, j, :] for integer arrays i, j that broadcast together; every item is for one axis of x. The axes of the
     result are where those of neighbouring arrays were, else they come first."""
-    advanced = [axis for axis, item in enumerate(items) if is_index_array(item)]
-    indices = [items[axis] for axis in advanced]
-    first, last = advanced[0], advanced[-1]
-    if len(advanced) != last - first + 1:
-        x = transpose(x, advanced + [axis for axis in range(x.ndim) if axis not in advanced])
-        first = 0
-    if len(indices) == 1:
-        return take(x, indices[0], first)
-    return _gather_points(x, indices, first)
+    advanced, first = array_axes(items)
+    indices = [item for item in items if is_index_array(item)]
+    others = [axis for axis in range(x.ndim) if axis not in advanced]
+    inside = [others.index(axis) for axis in _memory_order.order_of(x) if axis in others]
+    x = transpose(x, [*others[:first], *advanced, *others[first:]])
+    found = take(x, indices[0], first) if len(indices) == 1 else _gather_points(x, indices, first)
+    return _lying_by_places(found, indices, first, inside)
+
+
+def _lying_by_places(found: Any, indices: list[Any], first: int, inside: list[int]) -> Any:
+    """NumPy fills the result place by place, each with the axes `inside`, in which nothing is looked for, as they lay. That is kept
+    where the places come first: x[:, i] lies by rows, of which each is read once, where NumPy goes through x for every place."""
+    if first or found.ndim < 2 or not _native.is_tracing():
+        return found
+    rank = found.ndim - len(inside)
+    by_place = list(range(rank))
+    if rank > 1 and all(n == 1 for i, n in enumerate(found.shape) if i >= rank):
+        is_known = all(map(is_ndarray, indices))
+        added = functools.reduce(np.add if is_known else functools.partial(call, np.add), indices)
+        by_place = _memory_order.order_of(as_array(added))
+    return _memory_order.laid_out(found, [*by_place, *[i + rank for i in inside]])
 
 
 def _gather_points(x: Any, indices: list[Any], axis: int) -> Any:
@@ -242,7 +276,15 @@ def _gather_points(x: Any, indices: list[Any], axis: int) -> Any:
 
 def point_places(indices: Sequence[Any], extents: Sequence[int], axis: int) -> tuple[Any, str]:
     """Index arrays for neighbouring axes from `axis` on as one, for those axes made one; and the mode that checks it if it has to be."""
-    shape = broadcast_shapes("index", [tuple(index.shape) for index in indices])
+    shapes = [tuple(index.shape) for index in indices]
+    try:
+        shape = np.broadcast_shapes(*shapes)
+    except ValueError:
+        listed = " ".join(map(str, shapes))
+        fail(
+            UserIndexError,
+            f"shape mismatch: indexing arrays could not be broadcast together with shapes {listed}",
+        )
     if all(is_ndarray(index) for index in indices):
         parts = [
             known_places(index, extent, axis + i)

@@ -156,4 +156,5 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     array = as_array(x)
     place = axis_of(array, axis)
     shape = [n for i, n in enumerate(array.shape) if i != place]
-    return tuple(reshape(slice_axis(array, place, i, i + 1), shape) for i in range(array.shape[place]))
+    parts = [reshape(slice_axis(array, place, i, i + 1), shape) for i in range(array.shape[place])]
+    return tuple(parts if shape else map(_sharing.fresh, parts))  # elements are scalars

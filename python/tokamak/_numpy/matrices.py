@@ -121,6 +121,7 @@ def kron(a: Any, b: Any) -> Any:
 
 
 @implements(np.cross)
+@_sharing.gives_array
 @_memory_order.makes("C")
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None) -> Any:
     if axis is not None:
@@ -257,13 +258,18 @@ def _vector_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
         return call(np.sqrt, sum_(call(np.multiply, x, x), axis, keepdims=keepdims))
     size = call(np.absolute, x)
     if ord == math.inf:
-        return max_(size, axis, keepdims)
+        return _largest(size, axis, keepdims)
     if ord == -math.inf:
         return min_(size, axis, keepdims)
     if ord == 1:
         return sum_(size, axis, keepdims=keepdims)
     total = sum_(call(np.power, size, ord), axis, keepdims=keepdims)
     return call(np.power, total, call(np.reciprocal, constant(ord, x.dtype)))
+
+
+def _largest(sizes: Any, axis: int, keepdims: bool) -> Any:
+    """Of nothing, zero."""
+    return max_(sizes, axis, keepdims, initial=None if sizes.shape[axis] else 0)
 
 
 def _matrix_norm(x: Any, ord: Any, rows: int, columns: int, keepdims: bool) -> Any:
@@ -281,8 +287,8 @@ def _matrix_norm(x: Any, ord: Any, rows: int, columns: int, keepdims: bool) -> A
         fail(UserValueError, "Invalid norm order for matrices.")
     summed, kept = (rows, columns) if abs(ord) == 1 else (columns, rows)
     sums = sum_(call(np.absolute, x), summed, keepdims=True)
-    found = (max_ if ord > 0 else min_)(sums, kept, True)
-    return found if keepdims else np.squeeze(found, (rows, columns))
+    found = (_largest if ord > 0 else min_)(sums, kept, True)
+    return found if keepdims else _sharing.fresh(np.squeeze(found, (rows, columns)))
 
 
 @implements(np.linalg.vector_norm)

@@ -74,6 +74,8 @@ def _weak_of(value: Any) -> Any:
 def _operate(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
     kinds = _weak_of(x), _weak_of(y)
     if kinds[0] is None or kinds[1] is None:
+        if ufunc == np.power and isinstance(x, ArrayBase) and type(y) is int and y == 2:
+            return ufuncs.call(np.square, x)  # so does NumPy; of bool the dtype is another one
         return ufuncs.call(ufunc, x, y)
     # Both are Python's numbers, traced or not: so is the result.
     kind = type(python(kinds[0](1), kinds[1](1)))

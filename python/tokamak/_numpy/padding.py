@@ -53,6 +53,7 @@ _KEYWORDS = {
 
 
 @implements(np.pad)
+@_sharing.gives_array
 @_memory_order.makes("A")
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
     x = plain(array)

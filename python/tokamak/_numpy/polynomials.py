@@ -22,7 +22,7 @@ from .ufuncs import call
 @implements(np.polyval)
 def polyval(p: Any, x: Any) -> Any:
     coefficients, at = plain(p), plain(x)
-    result = full(at.shape, 0, at.dtype)
+    result = _sharing.with_memory(full(at.shape, 0, at.dtype))
     for i in range(coefficients.shape[0]):
         result = call(np.add, call(np.multiply, result, at), coefficients[i])
     return result

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtypes, _memory_order
+from .. import _dtypes, _memory_order, _sharing
 from .._errors import UserIndexError, UserValueError, fail
 from .._ops import apply, broadcast, constant, convert, full, is_array, is_number, reshape, select, transpose
 from .._registry import implements
@@ -69,7 +69,7 @@ class _Lines:
         if not keepdims:
             return result
         ones = [1 if i in self.axes else n for i, n in enumerate(self.shape)]
-        return reshape(result, [*result.shape[:before], *ones])
+        return _sharing.with_memory(reshape(result, [*result.shape[:before], *ones]))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -281,7 +281,8 @@ def _implement(function: Callable[..., Any], compute: Callable[..., Any], is_per
         *,
         weights: Any = None,
     ) -> Any:
-        return compute(a, _Wanted(q, method, weights, is_percent), axis, keepdims, weights)
+        result = compute(a, _Wanted(q, method, weights, is_percent), axis, keepdims, weights)
+        return result if weights is None else _sharing.with_memory(result)
 
 
 _implement(np.quantile, _quantiles, is_percent=False)

@@ -26,13 +26,22 @@ from .._ops import (
     convert,
     iota,
     is_array,
+    is_ndarray,
     reshape,
     select,
     stored,
     transpose,
 )
 from .._registry import implements
-from .indexing import basic, check_other_axes, is_index_array, known_places, point_places, wrapped_places
+from .indexing import (
+    array_axes,
+    basic,
+    check_other_axes,
+    is_index_array,
+    known_places,
+    point_places,
+    wrapped_places,
+)
 from .known import known
 from .reductions import axis_of, cumsum
 from .writing import broadcast_into, check_destination, with_known_places
@@ -44,14 +53,13 @@ class Places:
     def __init__(self, x: Any, items: list[Any]) -> None:
         items = [np.asarray(item) if type(item) is int else item for item in items]
         self.part = basic(x, [slice(None) if is_index_array(item) else item for item in items])
-        advanced = [axis for axis, item in enumerate(items) if is_index_array(item)]
+        advanced, first = array_axes(items)
         others = [axis for axis in range(self.part.ndim) if axis not in advanced]
-        first = advanced[0] if len(advanced) == advanced[-1] - advanced[0] + 1 else 0
         self.axis = first
         self.order = [*others[:first], *advanced, *others[first:]]
         self.moved = [self.part.shape[axis] for axis in self.order]
         self.extents = self.moved[first : first + len(advanced)]
-        self.index, self.mode = point_places([items[axis] for axis in advanced], self.extents, first)
+        self.index, self.mode = point_places([one for one in items if is_index_array(one)], self.extents, first)
 
     @property
     def shape(self) -> list[int]:
@@ -191,13 +199,24 @@ def _put_flat(arr: Any, index: Any, values: Any) -> None:
     _write_flat(arr, places, mode, new, "np.put_along_axis")
 
 
+def _cast_safely(what: str, values: Any, dtype: np.dtype[Any]) -> Any:
+    """Arrays keep their values; scalars and lists are cast as they are elsewhere."""
+    is_array_of_its_own = is_ndarray(values) or (is_array(values) and not _sharing.is_scalar(values))
+    if is_array_of_its_own and not np.can_cast(values.dtype, dtype, "safe"):
+        fail(
+            UserTypeError,
+            f"{what}: cannot cast {values.dtype} to {dtype} according to the rule 'safe'; use astype first",
+        )
+    return stored(values, dtype)
+
+
 @implements(np.place)
 def place(arr: Any, mask: Any, vals: Any) -> None:
     check_destination("np.place", arr, mask, vals)
     condition = reshape(convert(as_array(mask), _dtypes.BOOL), [np.size(mask)])
     if condition.size != arr.size:
         fail(UserValueError, "place: mask and data must be the same size")
-    values = stored(vals, arr.dtype)
+    values = _cast_safely("np.place", vals, arr.dtype)
     if values.size == 0:
         chosen = known(mask)
         if chosen is not None and not chosen.any():
@@ -223,7 +242,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
     condition = convert(as_array(mask), _dtypes.BOOL)
     if condition.size != a.size:
         fail(UserValueError, "putmask: mask and data must be the same size")
-    given = stored(values, a.dtype)
+    given = _cast_safely("np.putmask", values, a.dtype)
     if given.size == 0 or a.size == 0:
         return
     new = given if given.shape == a.shape else reshape(_cycled(given, a.size), a.shape)

@@ -227,6 +227,7 @@ def _in_one_period(at: Any, xp: Any, values: Any, period: Any) -> tuple[Any, Any
 
 
 @implements(np.isin)
+@_sharing.gives_array
 def isin(
     element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
 ) -> Any:

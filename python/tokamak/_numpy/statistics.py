@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes
-from .._errors import UserTypeError, UserValueError, fail
+from .._errors import UserTypeError, UserValueError, UserZeroDivisionError, fail
 from .._ops import apply, broadcast, constant, convert, full, iota, reshape, select
 from .._registry import implements
 from . import reductions
@@ -41,8 +41,19 @@ def average(
     dtype = np.result_type(*kinds)
     total_weight = sum_(w, axis, dtype, keepdims)
     total = sum_(call(np.multiply, x, w, dtype=dtype), axis, dtype, keepdims)
-    result = call(np.true_divide, total, total_weight)
+    result = call(np.true_divide, total, _not_zero(total_weight))
     return (result, broadcast(total_weight, result.shape)) if returned else result
+
+
+def _not_zero(weight: Any) -> Any:
+    """Sums of weights, which are an error if one of them is zero; those that are computed when the program runs."""
+    if not weight._traced:
+        if not np.asarray(weight).all():
+            fail(UserZeroDivisionError, "Weights sum to zero, can't be normalized")
+        return weight
+    is_zero = convert(call(np.equal, weight, 0), _dtypes.INT64)
+    one = apply("gather", constant([1], weight.dtype), is_zero, axis=0, mode="check_divisor")
+    return call(np.multiply, weight, one)
 
 
 def weights_along(x: Any, w: Any, axis: Any) -> Any:
@@ -298,10 +309,10 @@ def _nan_arg(name: str, a: Any, axis: Any, keepdims: bool) -> Any:
         if np.asarray(nothing).any():
             fail(UserValueError, "All-NaN slice encountered")
         return place
-    # Where there are only NaNs there is no such place: looking it up fails when the program runs.
+    # Where there are only NaNs looking the place up fails when the program runs.
     extent = x.size if axis is None else x.shape[axis_of(x, axis)]
     checked = select(nothing, constant(-1, place.dtype), place)
-    return apply("gather", iota([extent], 0, place.dtype), checked, axis=0, mode="check")
+    return apply("gather", iota([extent], 0, place.dtype), checked, axis=0, mode="check_empty")
 
 
 @implements(np.nanargmax)

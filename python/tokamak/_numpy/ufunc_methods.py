@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtypes
+from .. import _dtypes, _sharing
 from .._errors import UserIndexError, UserTypeError, UserValueError, fail, make, unsupported, user_line
 from .._ops import apply, as_array, broadcast, constant, convert, reshape, select, transpose
 from .._registry import TABLE, name_of, remedy_for
@@ -157,7 +157,7 @@ def _folded(ufunc: np.ufunc, x: Any, axes: tuple[int, ...], mask: Any, start: An
     rule = _rule_of(ufunc, "reduce", x.dtype)
     kept = [n for i, n in enumerate(x.shape) if i not in axes]
     if math.prod(x.shape[i] for i in axes) == 0:
-        return broadcast(start, kept)
+        return _sharing.fresh(broadcast(start, kept))
     if ufunc not in _ASSOCIATIVE:
         return _in_sequence(ufunc, rule, x, axes, mask, start)
     if mask is not None:

@@ -16,6 +16,7 @@ from .._native import ArrayBase
 from .._ops import (
     apply,
     as_array,
+    as_number,
     broadcast,
     convert,
     is_array,
@@ -52,9 +53,7 @@ def setitem(x: Any, key: Any, value: Any) -> None:
         part = basic(x, items)
     if part.ndim == 0 and np.ndim(value) and not _has_ellipsis(key):
         fail(UserValueError, "setting an array element with a sequence.")
-    if x.dtype.kind == "i" and isinstance(value, np.generic) and not is_array(value):
-        value = value.item()  # NumPy stores it as it would Python's number; in unsigned dtypes it wraps
-    _sharing.write(part, fitting(part, value, "x[...] = y", "unsafe"), "x[...] = y")
+    _sharing.write(part, fitting(part, as_number(value, x.dtype), "x[...] = y", "unsafe"), "x[...] = y")
 
 
 def _is_choice(x: Any) -> bool:
