@@ -6,6 +6,11 @@
 
 #include <cstdint>
 
+#if defined(__AMX_BF16__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 #if defined(__AVX512F__)
 using Floats = __m512;
 static Floats load(const float* p) { return _mm512_load_ps(p); }
@@ -39,6 +44,34 @@ static void chains(int64_t rounds, Add add) {
   }
   for (Floats& sum : sums) keep(sum);
 }
+
+#if defined(__AMX_BF16__)
+
+/// Whether Linux lets this process use tiles.
+static bool may_use_tiles() {
+  static const bool may = syscall(SYS_arch_prctl, 0x1023, 18) == 0;
+  return may;
+}
+
+/// Products of tiles of 16 rows by 32 and 32 by 16 columns, added to four others in turn.
+static int64_t multiply_add_tiles(int64_t rounds) {
+  static constexpr struct alignas(64) Shapes {
+    uint8_t palette = 1, start = 0, reserved[14] = {};
+    uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+    uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+  } shapes;
+  _tile_loadconfig(&shapes);
+  for (int64_t i = 0; i < rounds; ++i) {
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_dpbf16ps(1, 4, 7);
+    _tile_dpbf16ps(2, 5, 6);
+    _tile_dpbf16ps(3, 5, 7);
+  }
+  _tile_release();
+  return rounds * 4 * (2 * 16 * 16 * 32);
+}
+
+#endif
 
 extern "C" {
 
@@ -80,8 +113,11 @@ int64_t multiply_add(int64_t rounds) {
   return rounds * kChains * kLanes * 2;
 }
 
-/// The same in instructions that add two products of bf16 to an f32; 0 where there are none.
+/// The same in instructions that add products of bf16 to f32: of tiles, or of pairs; 0 where there are none.
 int64_t multiply_add_bf16(int64_t rounds) {
+#if defined(__AMX_BF16__)
+  if (may_use_tiles()) return multiply_add_tiles(rounds);
+#endif
 #if defined(__AVX512BF16__)
   chains(rounds, [](Floats x, Floats y, Floats sum) {
     return _mm512_dpbf16_ps(sum, reinterpret_cast<__m512bh>(x), reinterpret_cast<__m512bh>(y));

@@ -40,6 +40,7 @@ nb::dict machine_dict() {
   nb::dict dict;
   dict["cpu"] = cpu.name;
   dict["vector_bytes"] = cpu.vector_bytes;
+  dict["tiles"] = cpu.amx_bf16 && may_use_tiles();
   dict["l1_bytes"] = cpu.l1_bytes;
   dict["l2_bytes"] = cpu.l2_bytes;
   dict["l3_bytes"] = cpu.l3_bytes;

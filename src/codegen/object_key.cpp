@@ -194,9 +194,16 @@ std::string fingerprint_of_build() {
 }
 
 void add_cpu(Fingerprint& out, const Cpu& cpu) {
-  const auto& [name, vector_bytes, fma, f16c, avx512, avx512_bf16, runs_here, l1_bytes, l2_bytes, l3_bytes] =
-      cpu;
-  out.add(name).add(vector_bytes).add(fma).add(f16c).add(avx512).add(avx512_bf16).add(runs_here);
+  const auto& [name, vector_bytes, fma, f16c, avx512, avx512_bf16, amx_bf16, runs_here, l1_bytes, l2_bytes,
+               l3_bytes] = cpu;
+  out.add(name)
+      .add(vector_bytes)
+      .add(fma)
+      .add(f16c)
+      .add(avx512)
+      .add(avx512_bf16)
+      .add(amx_bf16)
+      .add(runs_here);
   out.add(l1_bytes).add(l2_bytes).add(l3_bytes);
 }
 

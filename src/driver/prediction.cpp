@@ -20,7 +20,7 @@ double work_of_nest(const LoopKernel& loops, const Nest& nest, const Cpu& cpu) {
 }
 
 /// As long as so many of f32 take.
-double work_of_one(ProductType type) {
+double work_of_one(ProductType type, const Cpu& cpu) {
   switch (type) {
     case ProductType::f32:
     case ProductType::i32:
@@ -30,7 +30,7 @@ double work_of_one(ProductType type) {
     case ProductType::i64:
       return 8;  // of several instructions
     case ProductType::bf16:
-      return 0.5;
+      return cpu.amx_bf16 ? 0.1 : 0.5;  // tiles wait for memory, of which they need as much in less time
   }
   throw InternalError("prediction: a product of no type");
 }
@@ -42,7 +42,7 @@ double work_of_product(const CompiledProduct& product, const Cpu& cpu) {
     const auto sums = rows * static_cast<double>(stage.columns);
     const double computed = product.mirrored_rows != 0 ? sums / 2 : sums;
     if (stage.method != nullptr)
-      work += 2 * computed * static_cast<double>(stage.depth) * work_of_one(stage.type);
+      work += 2 * computed * static_cast<double>(stage.depth) * work_of_one(stage.type, cpu);
     if (stage.row_code.loops != nullptr)
       work += rows * static_cast<double>(stage.row_code.tasks_per_row) *
               work_of_nest(*stage.row_code.loops, stage.row_code.loops->nests[0], cpu);

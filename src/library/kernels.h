@@ -194,6 +194,14 @@ struct PairKernels {
   /// left, its other half is zero.
   void (*pair_rows)(unsigned char* packed, int64_t count);
   void (*pair_columns)(unsigned char* packed, int64_t count);
+  // Not null where panels are those of tiles.inc:
+  /// A panel of A whose elements of k are neighbours in memory: `count` of them from each of `rows`, which
+  /// are `stride` bytes apart.
+  void (*copy_rows)(const unsigned char* data, int64_t rows, int64_t count, int64_t stride,
+                    unsigned char* packed) = nullptr;
+  /// Make them of panels that were packed pair by pair.
+  void (*finish_rows)(unsigned char* packed, int64_t pairs) = nullptr;
+  void (*finish_columns)(unsigned char* packed, int64_t pairs) = nullptr;
 };
 
 /// The loops of one level and type. Panels of A have `rows` lines, panels of B `columns`.
@@ -212,10 +220,12 @@ struct ProductKernels {
   const VectorKernels* (*vector)(Stored stored);
   /// The largest magnitude of `count` floats, infinity if any is NaN; null for integers.
   double (*largest)(const void* data, int64_t count);
-  /// Does 2 * kPeakChains * lanes operations a round, in registers.
+  /// Does 2 * kPeakChains * lanes operations a round, in registers; null for tiles.
   double (*multiply_and_add)(int64_t rounds);
   const WinogradKernels* winograd;     ///< null for integers
   const PairKernels* pairs = nullptr;  ///< not null: a step of k is two elements of bf16, and C is f32
+  int row_unit = 1;                    ///< so many rows are computed together, as `lanes` columns are
+  int step_unit = 1;                   ///< panels have a multiple of so many steps, filled up with zeros
 };
 
 /// The order of ProductType: f32, f64, i32, i64. There is no bf16 of every level.
@@ -228,5 +238,8 @@ extern const LevelKernels kKernelsX86_64V3;
 extern const LevelKernels kKernelsX86_64V4;
 /// For x86-64-v4 with AVX512_BF16.
 extern const ProductKernels kKernelsBf16Pairs;
+/// For x86-64-v4 with AVX512_BF16 and AMX_BF16, by threads of a process that may use tiles (see
+/// Cpu::amx_bf16).
+extern const ProductKernels kKernelsBf16Tiles;
 
 }  // namespace tokamak

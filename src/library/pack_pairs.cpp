@@ -31,12 +31,30 @@ void pack_pairs(const ProductOperand& operand, const ProductKernels& kernels, co
   auto pack_kernels = [&](Stored stored) -> const PackKernels& {
     return is_columns ? *kernels.pack_columns(stored) : *kernels.pack_rows(stored);
   };
+  auto* to = static_cast<unsigned char*>(packed);
+  auto finish = [&] {
+    auto* const finish_panel = is_columns ? kernels.pairs->finish_columns : kernels.pairs->finish_rows;
+    if (finish_panel == nullptr) return;
+    for (int64_t panel = first; panel < last; ++panel) {
+      finish_panel(to + (panel - first) * layout.panel_bytes, (k + 1) / 2);
+    }
+  };
   const bool is_plain = view.bounds == 0 && view.contracted.count == 1;
-  if (is_plain && view.contracted.stride[0] == kElement && k % 2 == 0) {
-    pack_panels(as_pairs(operand, view.contracted), pack_kernels(Stored::b32), layout, first, last, packed);
+  const bool is_rows = is_plain && !is_columns && view.lines.count == 1;
+  if (is_rows && kernels.pairs->copy_rows != nullptr && view.contracted.stride[0] == kElement) {
+    for (int64_t panel = first; panel < last; ++panel) {
+      const int64_t row = panel * layout.lines;
+      kernels.pairs->copy_rows(view.data + row * view.lines.stride[0],
+                               std::min<int64_t>(layout.lines, view.lines.elements - row), k,
+                               view.lines.stride[0], to + (panel - first) * layout.panel_bytes);
+    }
     return;
   }
-  auto* to = static_cast<unsigned char*>(packed);
+  if (is_plain && view.contracted.stride[0] == kElement && k % 2 == 0) {
+    pack_panels(as_pairs(operand, view.contracted), pack_kernels(Stored::b32), layout, first, last, packed);
+    finish();
+    return;
+  }
   if (is_plain && is_columns && view.lines.count == 1 && view.lines.stride[0] == kElement) {
     for (int64_t panel = first; panel < last; panel += kPanelsSideBySide) {
       const int64_t end = std::min(panel + kPanelsSideBySide, last);
@@ -45,15 +63,16 @@ void pack_pairs(const ProductOperand& operand, const ProductKernels& kernels, co
           view.data + column * kElement, std::min(end * layout.lines, view.lines.elements) - column, k,
           view.contracted.stride[0], layout.panel_bytes, to + (panel - first) * layout.panel_bytes);
     }
+    finish();
     return;
   }
   ProductOperand elements = operand;
   elements.dtype = DType::u16;
   const PanelLayout by_elements{layout.lines, static_cast<int>(kElement), layout.panel_bytes};
   pack_panels(elements, pack_kernels(Stored::u16), by_elements, first, last, to);
-  for (; first < last; ++first, to += layout.panel_bytes) {
-    is_columns ? kernels.pairs->pair_columns(to, k) : kernels.pairs->pair_rows(to, k);
-  }
+  auto* const pair_panel = is_columns ? kernels.pairs->pair_columns : kernels.pairs->pair_rows;
+  for (int64_t panel = first; panel < last; ++panel) pair_panel(to + (panel - first) * layout.panel_bytes, k);
+  finish();
 }
 
 }  // namespace tokamak

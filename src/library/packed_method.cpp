@@ -17,7 +17,7 @@ namespace tokamak {
 const ProductKernels& kernels_for(ProductType type, const Cpu& cpu) {
   if (type == ProductType::bf16) {
     if (!multiplies_bf16(cpu)) throw InternalError("a product of bf16 on a processor that has none");
-    return kKernelsBf16Pairs;
+    return cpu.amx_bf16 && may_use_tiles() ? kKernelsBf16Tiles : kKernelsBf16Pairs;
   }
   const LevelKernels& level = cpu.avx512 && cpu.vector_bytes >= 64            ? kKernelsX86_64V4
                               : cpu.fma && cpu.f16c && cpu.vector_bytes >= 32 ? kKernelsX86_64V3
@@ -197,6 +197,9 @@ class PackedMethod final : public ProductMethod {
   }
 
  private:
+  /// Of a panel.
+  int64_t whole_steps() const { return round_up(steps_, kernels_.step_unit); }
+
   bool reads_columns() const { return !swapped_ && kernels_.pairs == nullptr; }
 
   Windows windows_of(const ProductOperand& b, const OperandView& view) const {
@@ -213,7 +216,7 @@ class PackedMethod final : public ProductMethod {
                       .rows = rows,
                       .columns = columns,
                       .first_k = 0,
-                      .k = steps_,
+                      .k = a_row_bytes == 0 ? whole_steps() : steps_,
                       .k_block = k_block_,
                       .row_block = row_block_,
                       .column_block = column_block_,
@@ -239,7 +242,7 @@ class PackedMethod final : public ProductMethod {
 
   PanelLayout layout(int lines) const {
     const int64_t bytes =
-        lines * steps_ * kernels_.element_bytes + (lines == kernels_.rows ? kernels_.slack : 0);
+        lines * whole_steps() * kernels_.element_bytes + (lines == kernels_.rows ? kernels_.slack : 0);
     return {lines, kernels_.element_bytes, panel_size(bytes)};
   }
 
@@ -252,7 +255,7 @@ class PackedMethod final : public ProductMethod {
     }
   }
   double largest(const void* packed, const PanelLayout& layout, int64_t panels) const {
-    const int64_t elements = layout.lines * steps_ * (kernels_.pairs == nullptr ? 1 : 2);
+    const int64_t elements = layout.lines * whole_steps() * (kernels_.pairs == nullptr ? 1 : 2);
     double found = 0;
     for (int64_t panel = 0; panel < panels; ++panel) {
       const void* data = static_cast<const std::byte*>(packed) + panel * layout.panel_bytes;
@@ -290,11 +293,13 @@ int64_t waste(int64_t extent, int64_t panel) {
 std::unique_ptr<const ProductMethod> packed_method(ProductType type, int64_t rows, int64_t columns, int64_t k,
                                                    const Cpu& cpu) {
   const ProductKernels& kernels = kernels_for(type, cpu);
-  // Loops take any number of rows but whole registers of columns. Swapped, storing a tile costs as much as
-  // some 25 steps of k, in percent of them all:
+  // Most loops take any number of rows but whole registers of columns. Swapped, storing a tile costs as much
+  // as some 25 steps of k, in percent of them all:
   const int64_t storing = 3 + 2500 / std::clamp<int64_t>(steps_of(k, kernels), 1,
                                                          k_block_for(steps_of(k, kernels), kernels, cpu));
-  const bool swapped = waste(columns, kernels.lanes) > waste(rows, kernels.lanes) + storing;
+  const int64_t as_it_is = waste(columns, kernels.lanes) * waste(rows, kernels.row_unit) / 100;
+  const int64_t turned = waste(rows, kernels.lanes) * waste(columns, kernels.row_unit) / 100;
+  const bool swapped = as_it_is > turned + storing;
   return std::make_unique<PackedMethod>(type, kernels, swapped ? columns : rows, k, cpu, swapped);
 }
 

@@ -1,10 +1,13 @@
 #include "support/cpu.h"
 
+#include <cpuid.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
 
+#include "support/parts.h"
 #include "tokamak/errors.h"
 
 namespace tokamak {
@@ -30,6 +33,39 @@ Cpu with_caches_found(Cpu cpu) {
 bool host_has_v3() { return __builtin_cpu_supports("x86-64-v3") != 0; }
 bool host_has_v4() { return __builtin_cpu_supports("x86-64-v4") != 0; }
 
+/// Bits of XCR0: what the system saves of a thread.
+constexpr uint64_t kTileState = uint64_t{3} << 17;
+
+uint64_t saved_state() {
+  uint32_t low = 0;
+  uint32_t high = 0;
+  asm("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return uint64_t{high} << 32 | low;
+}
+
+/// Whether tiles are those that the loops are written for: eight of 16 rows of 64 bytes. Virtual machines may
+/// hide the description; there are no others.
+bool has_known_tiles() {
+  uint32_t a = 0;
+  uint32_t b = 0;
+  uint32_t c = 0;
+  uint32_t d = 0;
+  if (__get_cpuid_count(0x1d, 1, &a, &b, &c, &d) == 0) return true;
+  return a >> 16 == 1024 && (b & 0xffff) == 64 && b >> 16 >= 8 && (c & 0xffff) >= 16;
+}
+
+bool host_has_amx_bf16() {
+  constexpr uint32_t kTilesAndBf16 = 1u << 24 | 1u << 22;
+  constexpr uint32_t kSystemSaves = 1u << 27;
+  uint32_t a = 0;
+  uint32_t b = 0;
+  uint32_t c = 0;
+  uint32_t d = 0;
+  if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & kSystemSaves) == 0) return false;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & kTilesAndBf16) != kTilesAndBf16) return false;
+  return (saved_state() & kTileState) == kTileState && has_known_tiles();
+}
+
 }  // namespace
 
 Cpu cpu_named(const std::string& name) {
@@ -39,6 +75,7 @@ Cpu cpu_named(const std::string& name) {
     cpu.name = "native";
     cpu.avx512 = host_has_v4();
     cpu.avx512_bf16 = cpu.avx512 && __builtin_cpu_supports("avx512bf16") != 0;
+    cpu.amx_bf16 = cpu.avx512_bf16 && host_has_amx_bf16() && is_enabled(Part::amx);
     cpu.fma = __builtin_cpu_supports("fma") != 0 && __builtin_cpu_supports("avx2") != 0;
     cpu.f16c = cpu.fma && host_has_v3();
     cpu.vector_bytes = cpu.avx512 ? 64 : __builtin_cpu_supports("avx2") != 0 ? 32 : 16;
@@ -68,6 +105,15 @@ const Cpu& current_cpu() {
     return found;
   }();
   return cpu;
+}
+
+bool may_use_tiles() {
+  static const bool may = [] {
+    constexpr long kAskForPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
+    constexpr long kTileData = 18;
+    return syscall(SYS_arch_prctl, kAskForPermission, kTileData) == 0;
+  }();
+  return may;
 }
 
 }  // namespace tokamak

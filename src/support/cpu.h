@@ -15,6 +15,7 @@ struct Cpu {
   bool f16c = false;
   bool avx512 = false;  ///< F, BW, DQ and VL together
   bool avx512_bf16 = false;
+  bool amx_bf16 = false;  ///< tiles of bf16, which the system keeps for threads; see may_use_tiles()
   bool runs_here =
       true;  ///< false when this machine lacks what the level needs; code for it can only be looked at
 
@@ -28,5 +29,9 @@ Cpu cpu_named(const std::string& name);
 
 /// What TOKAMAK_CPU asks for. Throws UserError when it is unknown or this machine cannot run it.
 const Cpu& current_cpu();
+
+/// Whether threads of this process may use the tile registers of AMX: Linux is asked for the permission, by
+/// the first call. It refuses where a signal stack of some thread has no room for them.
+bool may_use_tiles();
 
 }  // namespace tokamak

@@ -13,8 +13,8 @@ namespace tokamak {
 
 namespace {
 
-constexpr std::array<std::string_view, kParts> kNames = {"reuse",    "pool",     "vector-math", "streaming",
-                                                         "skipping", "blocking", "winograd",    "disk-cache"};
+constexpr std::array<std::string_view, kParts> kNames = {
+    "reuse", "pool", "vector-math", "streaming", "skipping", "blocking", "winograd", "amx", "disk-cache"};
 
 uint32_t bit_of(size_t part) { return uint32_t{1} << part; }
 
@@ -29,7 +29,7 @@ uint32_t disabled_by_environment() {
     } else {
       std::fprintf(stderr,
                    "tokamak: TOKAMAK_DISABLE names no part '%.*s'; there are reuse, pool, vector-math, "
-                   "streaming, skipping, blocking, winograd and disk-cache\n",
+                   "streaming, skipping, blocking, winograd, amx and disk-cache\n",
                    static_cast<int>(name.size()), name.data());
     }
   });

@@ -15,9 +15,10 @@ enum class Part {
   skipping,     ///< scores of attention that a mask hides are not computed
   blocking,     ///< steps of a program that follow one another run a block of rows at a time
   winograd,     ///< convolutions with windows of 3x3 by fewer products than there are weights
+  amx,          ///< products of bfloat16 by the tiles of AMX, where the processor has it
   disk_cache,   ///< compiled objects are kept for other processes
 };
-inline constexpr int kParts = 8;
+inline constexpr int kParts = 9;
 
 bool is_enabled(Part part);
 

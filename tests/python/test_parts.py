@@ -7,7 +7,10 @@ import sys
 import pytest
 
 PROGRAM = """
-import numpy as np, tokamak as tk
+import os
+from pathlib import Path
+
+import ml_dtypes, numpy as np, tokamak as tk
 
 def f(x):
     for _ in range(4):
@@ -37,6 +40,13 @@ image, weights = np.ones((4, 32, 40, 40), np.float32), np.ones((32, 32, 3, 3), n
 conv = tk.jit(tk.conv)
 np.testing.assert_array_equal(conv(image, weights), 9 * 32)
 print("winograd", "Winograd" in conv.explain(image, weights).kernels[0].loops)
+
+flags = Path("/proc/cpuinfo").read_text().split()
+if "amx_bf16" in flags and "avx512_bf16" in flags and os.environ.get("TOKAMAK_CPU", "native") == "native":
+    halves = np.ones((64, 96), ml_dtypes.bfloat16)
+    product = tk.jit(lambda x: x @ x.T)
+    np.testing.assert_array_equal(product(halves).astype(np.float32), 96)
+    print("amx", "amx" in product.explain(halves).kernels[0].loops)
 """
 
 
@@ -52,9 +62,11 @@ def test_all_parts_are_there():
     assert set(parts.values()) == {"True"} and not errors
 
 
-@pytest.mark.parametrize("part", ["reuse", "pool", "streaming", "vector-math", "skipping", "winograd"])
+@pytest.mark.parametrize("part", ["reuse", "pool", "streaming", "vector-math", "skipping", "winograd", "amx"])
 def test_without(part):
     parts, errors = run(part)
+    if part == "amx" and part not in run("")[0]:
+        pytest.skip("this machine has no AMX")
     assert [name for name, there in parts.items() if there == "False"] == [part] and not errors
 
 

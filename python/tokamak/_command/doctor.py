@@ -22,7 +22,10 @@ SUMMARY = "describe this machine and say what is slow about it"
 ABOUT = """Shows processor, features, threads, memory, huge pages, versions and settings, measures how fast memory and arithmetic are, and says
 what slows programs down here and what to do about it."""
 
-_FEATURES = ("sse4_2", "avx", "avx2", "fma", "f16c", "avx512f", "avx512bw", "avx512_bf16", "amx_tile")
+_FEATURES = (
+    *("sse4_2", "avx", "avx2", "fma", "f16c", "avx512f", "avx512bw", "avx512_bf16"),
+    *("amx_tile", "amx_bf16"),
+)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -75,6 +78,7 @@ def examine() -> dict[str, Any]:
             "governor": _read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor") or None,
             "code_for": native["cpu"],
             "vector_bits": native["vector_bytes"] * 8,
+            "tiles": native["tiles"],
             "caches": {name: native[f"{name}_bytes"] for name in ("l1", "l2", "l3")},
             "cores": os.cpu_count() or 1,
             "usable": native["usable_cpus"],
@@ -214,11 +218,12 @@ def advice(machine: dict[str, Any]) -> list[str]:
 
 def _print(machine: dict[str, Any]) -> None:
     cpu, memory, pages = machine["cpu"], machine["memory"], machine["huge_pages"]
+    tiles = ", AMX tiles for products of bfloat16" if cpu["tiles"] else ""
     caches = ", ".join(f"{name.upper()} {bytes_text(size)}" for name, size in cpu["caches"].items())
     lines = [
         ("processor", cpu["model"] + (" (virtual machine)" if cpu["virtual"] else "")),
         ("features", " ".join(cpu["features"])),
-        ("code for", f"{cpu['code_for']}, vectors of {cpu['vector_bits']} bits"),
+        ("code for", f"{cpu['code_for']}, vectors of {cpu['vector_bits']} bits{tiles}"),
         ("caches", caches),
         ("cores", f"{cpu['usable']} usable of {cpu['cores']}, {plural(machine['threads'], 'thread')}"),
         ("memory", f"{bytes_text(memory['available'])} available of {bytes_text(memory['total'])}"),

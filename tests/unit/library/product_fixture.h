@@ -29,6 +29,10 @@ inline std::vector<Cpu> runnable_cpus() {
   for (const char* name : {"x86-64", "x86-64-v3", "x86-64-v4", "native"}) {
     if (Cpu cpu = cpu_named(name); cpu.runs_here) cpus.push_back(cpu);
   }
+  if (cpus.back().amx_bf16) {  // what it would do without
+    cpus.push_back(cpus.back());
+    cpus.back().amx_bf16 = false;
+  }
   return cpus;
 }
 

@@ -18,6 +18,19 @@ TEST_F(Product, OfAllSizesInF32) {
   }
 }
 
+TEST_F(Product, OfAllSizesInBf16) {
+  bool k_is_inner = false;
+  for (int64_t m : kSizes) {
+    for (int64_t n : kSizes) {
+      for (int64_t k : kSizes) {
+        k_is_inner = !k_is_inner;
+        check_everywhere(matrix(DType::bf16, m, k, k_is_inner), matrix(DType::bf16, n, k, m % 2 == 0));
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 TEST_F(Product, OfAllDTypes) {
   for (DType dtype : kAllDTypes) {
     for (int i = 0; i < 60; ++i) {
