@@ -14,7 +14,7 @@ namespace {
 /// Of the last cache, for each processor that there is. A virtual machine of two processors is told of the
 /// whole cache of a socket, which the processors of others fill as well, and which is no faster than memory
 /// for so few.
-constexpr long kShareOfProcessor = 8 << 20;
+constexpr long kShareOfProcessor = 16 << 20;
 
 /// The last-level cache that this core reaches. sysconf tells what all sockets have together.
 long shared_cache_bytes() {
