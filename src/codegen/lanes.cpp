@@ -1,7 +1,11 @@
 #include "codegen/lanes.h"
 
+#include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/MDBuilder.h>
+
+#include <bit>
 
 #include "tokamak/errors.h"
 
@@ -149,6 +153,9 @@ Value* LaneBuilder::emit(Prim prim, std::span<Value* const> x) {
     case Prim::fma:
       if (!has_fma()) throw InternalError("fma for a processor without it");
       return intrinsic(llvm::Intrinsic::fma, x);
+    case Prim::fscale:
+      if (!has_scale()) throw InternalError("fscale for a processor without it");
+      return scale(x[0], x[1]);
     case Prim::feq:
       return b_.CreateFCmpOEQ(x[0], x[1]);
     case Prim::fne:
@@ -205,6 +212,42 @@ Value* LaneBuilder::emit(Prim prim, std::span<Value* const> x) {
       return round_to(DType::bf16, x[0]);
   }
   __builtin_unreachable();
+}
+
+Value* LaneBuilder::scale(Value* x, Value* n) {
+  const unsigned lanes = lanes_of(x);
+  llvm::Type* scalar = x->getType()->getScalarType();
+  const bool is_f32 = scalar->isFloatTy();
+  const unsigned bytes = std::clamp(std::bit_ceil(lanes) * (is_f32 ? 4U : 8U), 16U, 64U);
+  const unsigned in_register = bytes / (is_f32 ? 4 : 8);
+  auto part_of = [&](Value* value, unsigned first) {
+    if (lanes == in_register) return value;
+    if (lanes == 1)
+      return b_.CreateInsertElement(llvm::PoisonValue::get(with_lanes(scalar, in_register)), value,
+                                    uint64_t{0});
+    const unsigned used = std::min(in_register, lanes - first);
+    return b_.CreateShuffleVector(value, llvm::createSequentialMask(first, used, in_register - used));
+  };
+  llvm::Intrinsic::ID id = bytes == 64   ? llvm::Intrinsic::x86_avx512_mask_scalef_ps_512
+                           : bytes == 32 ? llvm::Intrinsic::x86_avx512_mask_scalef_ps_256
+                                         : llvm::Intrinsic::x86_avx512_mask_scalef_ps_128;
+  if (!is_f32)
+    id = bytes == 64   ? llvm::Intrinsic::x86_avx512_mask_scalef_pd_512
+         : bytes == 32 ? llvm::Intrinsic::x86_avx512_mask_scalef_pd_256
+                       : llvm::Intrinsic::x86_avx512_mask_scalef_pd_128;
+  constexpr int kCurrentRounding = 4;
+  llvm::SmallVector<Value*, 4> parts;
+  for (unsigned first = 0; first < lanes; first += in_register) {
+    Value* part = part_of(x, first);
+    llvm::Type* mask = b_.getIntNTy(std::max(in_register, 8U));
+    llvm::SmallVector<Value*, 5> arguments{part, part_of(n, first), part,
+                                           llvm::Constant::getAllOnesValue(mask)};
+    if (bytes == 64) arguments.push_back(b_.getInt32(kCurrentRounding));
+    parts.push_back(b_.CreateIntrinsic(id, arguments));
+  }
+  if (lanes == 1) return b_.CreateExtractElement(parts[0], uint64_t{0});
+  Value* all = llvm::concatenateVectors(b_, parts);
+  return lanes_of(all) == lanes ? all : b_.CreateShuffleVector(all, llvm::createSequentialMask(0, lanes, 0));
 }
 
 Value* LaneBuilder::signs_of(Value* condition) {

@@ -35,6 +35,7 @@ class LaneBuilder final : public ScalarBuilder {
   // ScalarBuilder
   Lane lane(Scalar value) const override;
   bool has_fma() const override { return module_.cpu.fma; }
+  bool has_scale() const override { return module_.cpu.avx512; }
   Scalar constant_bits(Lane lane, uint64_t bits) override;
   using ScalarBuilder::prim;
   Scalar prim(Prim prim, std::span<const Scalar> operands) override;
@@ -84,6 +85,8 @@ class LaneBuilder final : public ScalarBuilder {
   llvm::Value* logic(llvm::Instruction::BinaryOps op, llvm::Value* a, llvm::Value* b);
   /// Integers whose sign is the condition, as wide as what was compared; null where that is not known.
   llvm::Value* signs_of(llvm::Value* condition);
+  /// x * 2^n, a register at a time.
+  llvm::Value* scale(llvm::Value* x, llvm::Value* n);
   llvm::Value* round_in_place(Prim prim, llvm::Value* x);
   llvm::Value* intrinsic(llvm::Intrinsic::ID id, std::span<llvm::Value* const> x);
   llvm::Value* bits_constant(llvm::Value* like, uint64_t bits);
@@ -94,6 +97,7 @@ class LaneBuilder final : public ScalarBuilder {
   llvm::Value* bf16_bits_to_f32(llvm::Value* bits);
   llvm::Value* f32_to_bf16_bits(llvm::Value* value);
   llvm::Value* rounded_bf16_bits(llvm::Value* value);
+  llvm::Value* register_of_f32(llvm::Value* value, unsigned first);  ///< the lanes from there on
   llvm::Value* is_subnormal(llvm::Value* value);
   llvm::Value* f64_to_f32_round_to_odd(llvm::Value* value);
   /// Where an operand of a C function is passed lane by lane.

@@ -190,19 +190,28 @@ Value* LaneBuilder::f32_to_bf16_bits(Value* value) {
   if (Value* bits = bits_behind(value, DType::bf16)) return bits;
   const unsigned lanes = lanes_of(value);
   if (!module_.cpu.avx512_bf16 || lanes % kLanesOfF32 != 0) return rounded_bf16_bits(value);
-  Value* narrow = b_.CreateFPTrunc(value, with_lanes(b_.getBFloatTy(), lanes));
-  narrow = b_.CreateBitCast(narrow, with_lanes(b_.getInt16Ty(), lanes));
-  return (*this)[unlikely(handle(is_subnormal(value)), handle(narrow),
+  // A register at a time: of more, LLVM makes code that it cannot select where there is AVX512-FP16.
+  llvm::SmallVector<Value*, 4> parts;
+  for (unsigned first = 0; first < lanes; first += kLanesOfF32) {
+    Value* part =
+        b_.CreateIntrinsic(llvm::Intrinsic::x86_avx512bf16_cvtneps2bf16_512, {register_of_f32(value, first)});
+    parts.push_back(b_.CreateBitCast(part, with_lanes(b_.getInt16Ty(), kLanesOfF32)));
+  }
+  return (*this)[unlikely(handle(is_subnormal(value)), handle(llvm::concatenateVectors(b_, parts)),
                           [&] { return handle(rounded_bf16_bits(value)); })];
+}
+
+Value* LaneBuilder::register_of_f32(Value* value, unsigned first) {
+  if (lanes_of(value) == kLanesOfF32) return value;
+  return b_.CreateShuffleVector(value, llvm::createSequentialMask(first, kLanesOfF32, 0));
 }
 
 Value* LaneBuilder::is_subnormal(Value* value) {
   constexpr int kSubnormal = 0x20;
   llvm::SmallVector<Value*, 4> parts;
   for (unsigned first = 0; first < lanes_of(value); first += kLanesOfF32) {
-    Value* part = b_.CreateShuffleVector(value, llvm::createSequentialMask(first, kLanesOfF32, 0));
-    parts.push_back(
-        b_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_fpclass_ps_512, {part, b_.getInt32(kSubnormal)}));
+    parts.push_back(b_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_fpclass_ps_512,
+                                       {register_of_f32(value, first), b_.getInt32(kSubnormal)}));
   }
   return llvm::concatenateVectors(b_, parts);
 }

@@ -139,6 +139,7 @@ constexpr auto kTrunc = [](auto x) { return std::trunc(x); };
 constexpr auto kRoundEven = [](auto x) { return std::nearbyint(x); };
 constexpr auto kSqrt = [](auto x) { return std::sqrt(x); };
 constexpr auto kAbs = [](auto x) { return std::fabs(x); };
+constexpr auto kScale = [](auto x, auto n) { return std::ldexp(x, static_cast<int>(n)); };
 constexpr auto kCopysign = [](auto x, auto y) { return std::copysign(x, y); };
 
 void run(Prim prim, const Column& a, const Column& b, const Column& c, Column& out) {
@@ -169,6 +170,8 @@ void run(Prim prim, const Column& a, const Column& b, const Column& c, Column& o
       return float1(a, out, kRoundEven);
     case Prim::fma:
       return fused_multiply_add(a, b, c, out);
+    case Prim::fscale:
+      return float2(a, b, out, kScale);
     case Prim::feq:
       return float_test(a, b, out, std::equal_to<>{});
     case Prim::fne:

@@ -31,6 +31,7 @@ double cost_of(Prim prim, Lane lane) {
     case Prim::fceil:
     case Prim::ftrunc:
     case Prim::fround_even:
+    case Prim::fscale:
       return 2;
     case Prim::fadd:
     case Prim::fsub:

@@ -31,6 +31,7 @@ inline bool is_float(Lane lane) { return lane == Lane::f32 || lane == Lane::f64;
   PRIM(fadd, 2) PRIM(fsub, 2) PRIM(fmul, 2) PRIM(fdiv, 2) PRIM(fsqrt, 1) PRIM(fneg, 1) PRIM(fabs, 1)        \
   PRIM(fcopysign, 2) PRIM(ffloor, 1) PRIM(fceil, 1) PRIM(ftrunc, 1) PRIM(fround_even, 1)                    \
   PRIM(fma, 3) /* one rounding; only where has_fma() */                                                     \
+  PRIM(fscale, 2) /* x * 2^n for an n that is an integer, one rounding; only where has_scale() */           \
   /* float -> i1; false when an operand is NaN, except fne, which is then true */                           \
   PRIM(feq, 2) PRIM(fne, 2) PRIM(flt, 2) PRIM(fle, 2)                                                       \
   /* integer -> same integer, wrapping */                                                                   \
@@ -95,6 +96,8 @@ class ScalarBuilder {
   virtual Lane lane(Scalar value) const = 0;
   /// Whether Prim::fma is one instruction here. mul_add uses it; exactness tricks must ask.
   virtual bool has_fma() const = 0;
+  /// Whether Prim::fscale is one instruction here. What it gives can be had without it, to the bit.
+  virtual bool has_scale() const { return false; }
 
   virtual Scalar constant_bits(Lane lane, uint64_t bits) = 0;
   virtual Scalar prim(Prim prim, std::span<const Scalar> operands) = 0;

@@ -7,7 +7,9 @@
 namespace tokamak {
 namespace {
 
-constexpr int64_t kMostTerms = 4;
+constexpr int64_t kMostTerms = 8;
+/// So many are added in pairs, and pairs of these, as NumPy does; fewer one after the other.
+constexpr size_t kTermsInPairs = 8;
 /// Fewer sums are in a cache anyway.
 constexpr int64_t kManySums = 1 << 18;
 /// What all pairs are made of is so much smaller than they are.
@@ -97,7 +99,7 @@ class Expansion {
     const Value operand = rewriter(sum.inputs[0]);
     const Shape shape = graph.type_of(operand).shape;
     const auto axis = static_cast<size_t>(sum.attributes.ints(Attr::axes)[0]);
-    std::optional<Value> total;
+    std::vector<Value> terms;
     for (int64_t i = 0; i < shape[axis]; ++i) {
       Ints starts(shape.size(), 0);
       Ints limits(shape.begin(), shape.end());
@@ -109,11 +111,23 @@ class Expansion {
       part.set(Attr::steps, Ints(shape.size(), 1));
       Attributes without_axis;
       without_axis.set(Attr::shape, Ints(sum.type.shape.begin(), sum.type.shape.end()));
-      const Value term = graph.add(Op::reshape, {graph.add(Op::slice, {operand}, std::move(part), sum.where)},
-                                   std::move(without_axis), sum.where);
-      total = total ? graph.add(Op::add, {*total, term}, {}, sum.where) : term;
+      terms.push_back(graph.add(Op::reshape, {graph.add(Op::slice, {operand}, std::move(part), sum.where)},
+                                std::move(without_axis), sum.where));
     }
-    return *total;
+    return added(graph, std::move(terms), sum.where);
+  }
+
+  static Value added(Graph& graph, std::vector<Value> terms, const SourceLocation& where) {
+    auto sum = [&](Value a, Value b) { return graph.add(Op::add, {a, b}, {}, where); };
+    if (terms.size() < kTermsInPairs) {
+      Value total = terms[0];
+      for (size_t i = 1; i < terms.size(); ++i) total = sum(total, terms[i]);
+      return total;
+    }
+    for (; terms.size() > 1; terms.resize(terms.size() / 2)) {
+      for (size_t i = 0; i < terms.size() / 2; ++i) terms[i] = sum(terms[2 * i], terms[2 * i + 1]);
+    }
+    return terms[0];
   }
 
   const Graph& graph_;

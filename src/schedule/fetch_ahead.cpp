@@ -13,6 +13,9 @@ namespace {
 /// Rows that lie anywhere are not found by the processor itself: it takes several to hide how long each
 /// takes.
 constexpr int64_t kFarAhead = 8;
+/// Of rows one after the other, so many bytes are on their way: what is nearer comes too late, and the
+/// processor itself does not look beyond a page.
+constexpr int64_t kBytesAhead = 4096;
 
 /// The loop whose iterations are rows, or blocks of rows in lanes: the last one outside of the sweeps.
 std::optional<LoopVar> row_loop(const Loop& root, LoopVar sweep) {
@@ -69,13 +72,20 @@ void for_each_row_read(const LoopKernel& kernel, const Loop& root, const FetchAh
   });
 }
 
+int64_t rows_ahead(const LoopKernel& kernel, LoopVar row, const Load& load) {
+  if (depends_on_data(load.index)) return kFarAhead;
+  const Stmt stmt = load;
+  const std::optional<int64_t> distance = stride_along(kernel, *access_of(stmt), row);
+  return distance && *distance > 0 ? std::max<int64_t>(kBytesAhead / *distance, 1) : 1;
+}
+
 /// What fetches a read of the next row: where the place comes from data, that is read first. After the last
 /// row come the first ones of the loop around, and after all the first again.
 std::vector<Stmt> fetches_of(LoopKernel& kernel, const FetchAhead& decision, const Loop& loop,
                              const Load& load) {
   const Extents extents = kernel.extents_function();
   const int64_t rows = extents(decision.row);
-  const Index next = Index::of(decision.row) + Index(depends_on_data(load.index) ? kFarAhead : 1);
+  const Index next = Index::of(decision.row) + Index(rows_ahead(kernel, decision.row, load));
   std::map<ValueId, ValueId> names;
   auto name = [&](ValueId value) { return names.count(value) != 0 ? names.at(value) : value; };
   auto moved = [&](const Index& index, bool by_data) {

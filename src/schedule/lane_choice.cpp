@@ -95,7 +95,28 @@ Sizes LaneChoice::all_sizes(bool per_sweep) const {
     all = {std::max(all.widest, sizes.widest),
            all.cost + (per_sweep ? cost_of_sweeps(nest.root) : sizes.cost)};
   }
+  if (const std::optional<int64_t> widest = per_sweep ? std::nullopt : widest_in_long_sweeps())
+    all.widest = *widest;
   return all;
+}
+
+/// Of what is done again and again for rows in lanes; what is done once for each may take several registers.
+std::optional<int64_t> LaneChoice::widest_in_long_sweeps() const {
+  constexpr int64_t kLongSweep = 16;
+  if (!lanes_ || domain_.swept[static_cast<size_t>(*lanes_)]) return std::nullopt;
+  int64_t rounds = 1;
+  for (size_t axis = 0; axis < domain_.swept.size(); ++axis)
+    if (domain_.swept[axis]) rounds *= domain_.extents[axis];
+  if (rounds < kLongSweep) return std::nullopt;
+  std::optional<int64_t> widest;
+  for (const Nest& nest : loops_.nests) {
+    for_each_loop(nest.root, [&](const Loop& loop) {
+      const auto axis = static_cast<size_t>(loop.var);
+      if (axis < domain_.swept.size() && domain_.swept[axis])
+        widest = std::max(widest.value_or(1), sizes_in_lanes(loop).widest);
+    });
+  }
+  return widest;
 }
 
 /// What the sweeps inside a loop cost for each element.

@@ -36,6 +36,7 @@ class LaneChoice {
   bool looks_up() const;  ///< whether data says where something is read
   /// Of all nests; what is done once for a row counts only if lanes are rows.
   Sizes all_sizes(bool per_sweep) const;
+  std::optional<int64_t> widest_in_long_sweeps() const;
   int fitting(int64_t extent, const Sizes& sizes, bool sweeps) const;
 
   const LoopKernel& loops_;

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 
@@ -12,6 +13,11 @@
 
 namespace tokamak {
 namespace {
+
+/// Of the last cache, for each processor that there is. A virtual machine of two processors is told of the
+/// whole cache of a socket, which the processors of others fill as well, and which is no faster than memory
+/// for so few.
+constexpr long kShareOfProcessor = 16 << 20;
 
 /// The last-level cache that this core reaches. sysconf tells what all sockets have together.
 long shared_cache_bytes() {
@@ -26,7 +32,8 @@ Cpu with_caches_found(Cpu cpu) {
   auto known_or = [](long found, int64_t fallback) { return found > 0 ? int64_t{found} : fallback; };
   cpu.l1_bytes = known_or(sysconf(_SC_LEVEL1_DCACHE_SIZE), cpu.l1_bytes);
   cpu.l2_bytes = known_or(sysconf(_SC_LEVEL2_CACHE_SIZE), cpu.l2_bytes);
-  cpu.l3_bytes = known_or(shared_cache_bytes(), cpu.l3_bytes);
+  const long processors = std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L);
+  cpu.l3_bytes = known_or(std::min(shared_cache_bytes(), processors * kShareOfProcessor), cpu.l3_bytes);
   return cpu;
 }
 

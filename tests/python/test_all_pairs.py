@@ -32,7 +32,7 @@ def both(x, y, mass):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("dimensions", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("dimensions", [1, 2, 3, 4, 5, 8, 9])
 @pytest.mark.parametrize("sizes", [(700, 500), (521, 1023), (30, 20)])
 @pytest.mark.parametrize("function", [forces, potential, density, nearest, both])
 def test_all_pairs(function, sizes, dimensions, dtype):
@@ -52,6 +52,21 @@ def test_no_matrix_of_pairs_is_in_memory():
     explanation = tk.jit(forces).explain(x, x, mass)
     assert len(explanation.kernels) == 1 and "run all of k at once" in explanation.kernels[0].schedule
     assert explanation.memory.peak_bytes < 1_000_000
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dimensions", range(2, 9))
+def test_short_sums_have_the_bits_of_numpy(dimensions, dtype):
+    x, centres = (rng.standard_normal((size, dimensions)).astype(dtype) for size in (3001, 90))
+
+    def assign(x, centres):
+        squared = ((x[:, None] - centres[None]) ** 2).sum(axis=-1)
+        return squared.min(axis=1), squared.argmin(axis=1)
+
+    compiled = tk.jit(assign)
+    for result, right in zip(compiled(x, centres), assign(x, centres), strict=True):
+        np.testing.assert_array_equal(result, right)
+    assert compiled.explain(x, centres).memory.peak_bytes < 1_000_000
 
 
 def test_long_chains_of_shared_values():

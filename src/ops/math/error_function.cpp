@@ -61,7 +61,7 @@ Expr erfc_of_positive(Expr a) {
   Pair numerator = e.mantissa * scaled_erfc((a - 3.0) / (a + 3.0));
   Pair denominator = two_sum(constant(a, 1.0), a + a);
   Expr mantissa = divide_to_float(numerator, denominator, 1.0 / denominator.high);
-  return scale_by_halves(mantissa, e.exponent);
+  return times_power_of_two(mantissa, e.exponent);
 }
 
 /// The same for f32: f64 lanes have bits and exponents to spare.

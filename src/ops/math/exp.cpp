@@ -18,20 +18,20 @@ Expr exp2_slope(Expr r) {
 }
 
 Expr exp_in_range(Expr x) {
-  Rounded n = round_scaled(x, kLog2E, 2 * format_of(x).exponent_bias);
+  Rounded n = round_scaled_to_exponent(x, kLog2E);
   Expr r = mul_add(n.number, -ln2_low(x), mul_add(n.number, -ln2_high(x), x));
   Expr q = exp_remainder(r);
   // Both are 1 + r + r^2 q. The first is more exact with fma, the second without it.
   Expr p = x.has_fma() ? mul_add(r, mul_add(r, q, 1.0), 1.0) : 1.0 + (r + square(r) * q);
-  return scale_by_halves(p, n.bits);
+  return times_power_of_two(p, n);
 }
 
 UnscaledExp exp_of_pair(Pair x) {
-  ExpReduction e = reduce_exp(x.high, 2 * format_of(x.high).exponent_bias);
+  ExpReduction e = reduce_exp(x.high, round_scaled_to_exponent(x.high, kLog2E));
   Expr r_low = e.r_low + x.low;
   Expr r = e.r_high + r_low;
   Expr above_one = e.r_high + mul_add(square(r), exp_remainder(r), r_low);
-  return {fast_two_sum(constant(r, 1.0), above_one), e.n.bits};
+  return {fast_two_sum(constant(r, 1.0), above_one), e.n};
 }
 
 Scalar exp(ScalarBuilder& s, Scalar value) {
@@ -43,9 +43,9 @@ Scalar exp(ScalarBuilder& s, Scalar value) {
 Scalar exp2(ScalarBuilder& s, Scalar value) {
   Expr x{&s, value};
   x = clamp(x, by_format(x, -151, -1076), by_format(x, 129, 1025));
-  Rounded n = round_scaled(x, 1.0, 2 * format_of(x).exponent_bias);
+  Rounded n = round_scaled_to_exponent(x, 1.0);
   Expr r = x - n.number;
-  return scale_by_halves(mul_add(r, exp2_slope(r), 1.0), n.bits);
+  return times_power_of_two(mul_add(r, exp2_slope(r), 1.0), n);
 }
 
 // exp(x) - 1 = 2 (h (r + r^2 q) + (h - 1/2)) with h = 2^(n-1). The leading part of r goes in exactly, so that

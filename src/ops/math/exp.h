@@ -20,13 +20,15 @@ struct ExpReduction {
 inline double ln2_high(Expr x) { return by_format(x, 0x1.62e4p-1, 0x1.62e42fefa38p-1); }
 inline double ln2_low(Expr x) { return by_format(x, 0x1.7f7d1cp-20, 0x1.ef35793c7673p-45); }
 
-/// The low bits of n hold n + offset.
-inline ExpReduction reduce_exp(Expr x, int offset) {
-  Rounded n = round_scaled(x, kLog2E, offset);
+/// `n` is the integer nearest to x / ln 2.
+inline ExpReduction reduce_exp(Expr x, Rounded n) {
   Expr r_high = mul_add(n.number, -ln2_high(x), x);
   Expr r_low = n.number * -ln2_low(x);
   return {n, r_high, r_low, r_high + r_low};
 }
+
+/// The low bits of n hold n + offset.
+inline ExpReduction reduce_exp(Expr x, int offset) { return reduce_exp(x, round_scaled(x, kLog2E, offset)); }
 
 /// (exp(r) - 1 - r) / r^2 for |r| <= ln 2 / 2; relative error of r + r^2 q against expm1: 2^-31 (f32),
 /// 2^-61.5 (f64).
@@ -56,16 +58,16 @@ inline Expr exp_remainder(Expr r) {
 /// (2^r - 1) / r for |r| <= 1/2.
 Expr exp2_slope(Expr r);
 
-/// mantissa * 2^n, to be put together by scale_by_halves(mantissa, exponent).
+/// mantissa * 2^n, to be put together by times_power_of_two(mantissa, exponent).
 struct UnscaledExp {
   Pair mantissa;
-  Expr exponent;
+  Rounded exponent;
 };
 
 /// exp of a pair whose high part is in the range of exp_in_range.
 UnscaledExp exp_of_pair(Pair x);
 
-/// exp of an x that lies where `scale_by_halves` works: |x| below twice the overflow threshold.
+/// exp of an x that lies where `times_power_of_two` works: |x| below twice the overflow threshold.
 Expr exp_in_range(Expr x);
 
 }  // namespace tokamak::math

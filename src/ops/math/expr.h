@@ -25,6 +25,7 @@ struct Expr {
   Lane lane() const { return builder->lane(value); }
   bool is_f32() const { return lane() == Lane::f32; }
   bool has_fma() const { return builder->has_fma(); }
+  bool has_scale() const { return builder->has_scale(); }
   operator Scalar() const { return value; }
 };
 

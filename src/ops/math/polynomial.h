@@ -105,12 +105,18 @@ inline Expr power_of_two(Expr like, Expr biased) {
   return from_bits(biased << format_of(like).mantissa_bits);
 }
 
-/// p * 2^n with one rounding, overflow to infinity and gradual underflow. The low bits of `biased` hold
-/// n + 2 * exponent_bias; n may be twice as large as the exponent of a normal number.
-inline Expr scale_by_halves(Expr p, Expr biased) {
+/// The integer nearest to x * scale, for `times_power_of_two`.
+inline Rounded round_scaled_to_exponent(Expr x, double scale) {
+  return round_scaled(x, scale, x.has_scale() ? 0 : 2 * format_of(x).exponent_bias);
+}
+
+/// p * 2^n with one rounding, overflow to infinity and gradual underflow; n is of `round_scaled_to_exponent`
+/// and may be twice as large as the exponent of a normal number.
+inline Expr times_power_of_two(Expr p, Rounded n) {
+  if (p.has_scale()) return expr_detail::apply(Prim::fscale, p, n.number);
   FloatFormat format = format_of(p);
-  Expr half = (biased << (format.mantissa_bits - 1)) & format.exponent_mask;
-  Expr rest = (biased << format.mantissa_bits) - half;
+  Expr half = (n.bits << (format.mantissa_bits - 1)) & format.exponent_mask;
+  Expr rest = (n.bits << format.mantissa_bits) - half;
   return p * from_bits(half) * from_bits(rest);
 }
 

@@ -34,7 +34,7 @@ Expr positive_power(Expr a, Expr y) {
   Pair product = log_to_pair(a) * y;
   Expr is_far = abs(product.high) > 1000.0;
   UnscaledExp e = exp_of_pair({clamp(product.high, -760.0, 720.0), select(is_far, 0.0, product.low)});
-  return scale_by_halves(e.mantissa.high, e.exponent);
+  return times_power_of_two(e.mantissa.high, e.exponent);
 }
 
 /// The same on f32 lanes. In f64 a logarithm and a power good to 2^-34 suffice, and subnormals come out of

@@ -81,6 +81,10 @@ Scalar ColumnBuilder::float_prim(Prim prim, std::span<const Scalar> operands) {
   if (prim == Prim::fne) return each_truth([=](size_t i) { return a[i] != b[i]; });
   if (prim == Prim::flt) return each_truth([=](size_t i) { return a[i] < b[i]; });
   if (prim == Prim::fle) return each_truth([=](size_t i) { return a[i] <= b[i]; });
+  if (prim == Prim::fscale) {
+    EXPECT_TRUE(scale_) << "fscale where the machine has none";
+    return each([=](size_t i) { return std::ldexp(a[i], static_cast<int>(b[i])); });
+  }
   if (prim == Prim::fma) {
     EXPECT_TRUE(fma_) << "fma where the machine has none";
     fma_columns(a, b, data<T>(operands[2]), r);

@@ -20,7 +20,7 @@ inline constexpr size_t kBlock = 512;
 
 class ColumnBuilder final : public ScalarBuilder {
  public:
-  explicit ColumnBuilder(bool fma) : fma_(fma) {}
+  explicit ColumnBuilder(bool fma, bool scale = false) : fma_(fma), scale_(scale) {}
 
   /// Forgets all columns.
   void reset() { used_ = 0; }
@@ -44,6 +44,7 @@ class ColumnBuilder final : public ScalarBuilder {
   using ScalarBuilder::prim;
   Lane lane(Scalar value) const override { return columns_[index(value)].lane; }
   bool has_fma() const override { return fma_; }
+  bool has_scale() const override { return scale_; }
   Scalar constant_bits(Lane lane, uint64_t bits) override;
   Scalar prim(Prim prim, std::span<const Scalar> operands) override;
   Scalar cast(Cast cast, Scalar value, Lane to) override;
@@ -76,6 +77,7 @@ class ColumnBuilder final : public ScalarBuilder {
   Scalar convert(Scalar value, Lane to);
 
   bool fma_;
+  bool scale_;
   size_t used_ = 0;
   size_t operations_ = 0;
   std::deque<Column> columns_;

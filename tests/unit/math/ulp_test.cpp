@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <limits>
 #include <random>
 #include <vector>
@@ -127,6 +128,29 @@ TEST_P(UnaryUlp, StaysWithinItsBound) {
   print_row(c.name, f32, f64, count_operations<float>(build), count_operations<double>(build));
   expect_within(c.name, f32, c.f32_bound);
   expect_within(c.name, f64, c.f64_bound);
+}
+
+template <typename T>
+void expect_same_bits_with_scale(const UnaryCase& c, const std::vector<T>& xs) {
+  ColumnBuilder with(true, /*scale=*/true);
+  ColumnBuilder without(true);
+  for (size_t start = 0; start + kBlock <= xs.size(); start += kBlock) {
+    with.reset();
+    without.reset();
+    const std::span<const T> block(xs.data() + start, kBlock);
+    std::span<const T> scaled = with.output<T>(c.build(with, with.input<T>(kLane<T>, block)));
+    std::span<const T> halves = without.output<T>(c.build(without, without.input<T>(kLane<T>, block)));
+    ASSERT_EQ(std::memcmp(scaled.data(), halves.data(), kBlock * sizeof(T)), 0)
+        << c.name << " from " << block[0] << " on";
+  }
+}
+
+TEST_P(UnaryUlp, IsTheSameWhereOneInstructionScalesByPowersOfTwo) {
+  const UnaryCase& c = kUnaryCases[GetParam()];
+  expect_same_bits_with_scale(
+      c, unary_samples<float>(scaled(50000), scaled(50000), scaled(50000), c.f32_range, c.center));
+  expect_same_bits_with_scale(
+      c, unary_samples<double>(scaled(20000), scaled(20000), scaled(20000), c.f64_range, c.center));
 }
 
 INSTANTIATE_TEST_SUITE_P(Math, UnaryUlp, testing::Range<size_t>(0, kUnaryCaseCount),
