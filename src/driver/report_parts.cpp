@@ -200,20 +200,32 @@ class DoneElsewhere {
     if (!now) return among_readers(reader.operation, work, left);
     const Node& node = optimized_[*now];
     const bool is_itself = node.op == traced_[reader.operation].op;  // it does its own work, and no other
-    if (!is_itself) return search(*now, work, left);
+    if (!is_itself) return does(node, work) ? now : among_operands(node, work, left);
     return reader.slot < node.inputs.size() ? search(node.inputs[reader.slot], work, left) : std::nullopt;
   }
 
   /// Through views, and through what is new since the trace.
   std::optional<Value> search(Value value, const Node& work, int left) const {
     const Node& node = optimized_[value];
-    if (node.op == work.op && node.type.dtype == work.type.dtype) return value;
+    if (does(node, work)) return value;
     const bool is_new = optimized_.origin_of(value) >= optimized_.size_at_first();
     if (left == 0 || (!is_view(node.op) && !is_new)) return std::nullopt;
+    return among_operands(node, work, left);
+  }
+
+  std::optional<Value> among_operands(const Node& node, const Node& work, int left) const {
     for (Value input : node.inputs) {
       if (const std::optional<Value> found = search(input, work, left - 1)) return found;
     }
     return std::nullopt;
+  }
+
+  /// A division by a number may be a multiplication now.
+  bool does(const Node& node, const Node& work) const {
+    if (node.type.dtype != work.type.dtype) return false;
+    const auto is_number = [&](Value input) { return optimized_[input].op == Op::constant; };
+    return node.op == work.op ||
+           (work.op == Op::div && node.op == Op::mul && std::ranges::any_of(node.inputs, is_number));
   }
 
   const Graph& traced_;
