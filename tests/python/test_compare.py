@@ -1,6 +1,7 @@
 """tk.compare: one kernel per operation against compiled."""
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -79,6 +80,19 @@ def test_saving(tmp_path):
 def test_nothing_to_run():
     c = tk.compare(lambda x: 3, X)
     assert c.eager.kernels == [] and c.eager.ns == 0 and str(c)
+    assert "0.00" not in str(c) and "nothing to compare" in str(c) and c.speedup == 1
+    assert "nothing to compare" in c.draw().svg
+
+
+def test_nothing_is_left_to_run():
+    def unused(x):
+        np.exp(x)
+        return 3
+
+    c = tk.compare(unused, X)
+    assert len(c.eager.kernels) == 1 and c.compiled.kernels == []
+    assert "nothing is left to run" in str(c) and c.speedup == math.inf
+    c.draw()
 
 
 def test_errors_pass_through():

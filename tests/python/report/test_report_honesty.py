@@ -13,6 +13,7 @@ import tokamak as tk
 from report_programs import f32
 from tokamak import _format, _measure, _native, _pages
 from tokamak._pages import report
+from tokamak._pictures.graph import first_line
 
 
 def set_start(x):
@@ -147,8 +148,9 @@ def test_a_product_in_pieces_is_drawn_in_all_its_kernels(browser, tmp_path):
         if stage == "As traced":
             assert all(product in operations for operations in inside)
     assert tab.problems == []
-    titles = sum(kernel.name == "dot" for kernel in e.kernels)
-    assert e.draw("graph").svg.count(">dot<") - titles == len(e.kernels)
+    label = first_line(e.traced[product], e.traced)
+    assert label == f"dot · {e.traced[e.traced[product].inputs[0]].name}, %y"
+    assert e.draw("graph").svg.count(f">{label}<") == len(e.kernels)
 
 
 def test_operations_are_drawn_where_they_are_computed():
