@@ -94,7 +94,8 @@ class _Lines(NamedTuple):
 
 def _complete_lines(text: str) -> _Lines:
     """The entries of a trace that is not whole: each is a line of its own."""
-    entries, head = [], {}
+    entries: list[Any] = []
+    head: dict[str, Any] = {}
     damaged = unread = 0
     rest = 0
     is_whole = False
