@@ -1,5 +1,6 @@
 """tk.compare: one kernel per operation against compiled."""
 
+import itertools
 import json
 import math
 
@@ -25,6 +26,17 @@ def test_six_kernels_and_one():
     text = str(c)
     assert "6 kernels" in text and "1 kernel," in text and "5.00 times less memory traffic" in text
     assert len([line for line in text.splitlines() if "█" in line]) == 7
+
+
+def test_the_eager_side_goes_through_memory():
+    """Its kernels run one after the other, each over all of its arrays, where those of a program that was optimised may share a cache."""
+    x = np.ones(4_000_000, np.float32)
+    c = tk.compare(activation, x, x)
+    assert len(c.eager.kernels) == 6
+    assert not any("together" in step for step in c.eager.explanation.steps)
+    apart = [(a.end_ns, b.start_ns) for a, b in itertools.pairwise(c.eager.kernels)]
+    assert all(end <= start for end, start in apart)
+    assert not any(event.name == "activation" for event in c.eager.profile.events if event.category == "worker")
 
 
 def test_dead_and_repeated_work_is_on_the_eager_side_only():
