@@ -120,7 +120,9 @@ void bind_profiler(nb::module_& module) {
             new (writer) ProfileWriter(session, std::string(path.c_str(), path.size()));
           },
           nb::arg("session"), nb::arg("path"), nb::keep_alive<1, 2>())
-      .def("close", &ProfileWriter::close, nb::call_guard<nb::gil_scoped_release>());
+      .def("close", &ProfileWriter::close, nb::call_guard<nb::gil_scoped_release>())
+      .def("close_after_failure", &ProfileWriter::close_after_failure,
+           nb::call_guard<nb::gil_scoped_release>());
 
   module.def("profiling", [] { return profiler::enabled(); });
   module.def("profile_clock_ns", &profiler::now_ns);

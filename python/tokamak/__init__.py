@@ -9,9 +9,13 @@
 import os as _os
 import typing as _typing
 
-import numpy as _np
+from . import _starting
 
-from . import _native
+_starting.begin()
+
+import numpy as _np  # noqa: E402
+
+from . import _native  # noqa: E402
 
 _packages = _os.path.dirname(_os.path.dirname(_os.path.abspath(_np.__file__)))
 _python = _os.path.dirname(_os.path.abspath(_os.__file__))
@@ -159,3 +163,5 @@ __all__ = [
     "vdot",
     "window",
 ]
+
+_starting.end()

@@ -5,15 +5,15 @@ from __future__ import annotations
 import bisect
 import copy
 import json
+import math
 import time
 from collections.abc import Callable
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _format, _native, _pages
+from . import _endings, _format, _native, _pages
 from ._array import Array
 from ._jit import jit
 from ._profile import Profile, profile
@@ -102,8 +102,8 @@ class Comparison:
 
     @property
     def speedup(self) -> float:
-        """The time of the first over that of the second."""
-        return self.eager.ns / max(self.compiled.ns, 1)
+        """The time of the first over that of the second: infinite where compiling leaves nothing to run, 1 where neither runs anything."""
+        return _ratio(self.eager.ns, self.compiled.ns)
 
     def to_dict(self) -> dict[str, Any]:
         """What the page is made from."""
@@ -111,9 +111,10 @@ class Comparison:
         return {"kind": "comparison", "title": self.name, "agree": self.agree, "runs": runs}
 
     def save(self, path: str | PathLike[str]) -> None:
-        """A name that ends in .html gets a page with both on one axis, of time and of memory traffic; others JSON, which
+        """A name that ends in .html gets a page with both on one axis, of time and of memory traffic; one that ends in .json what
         chrome://tracing and ui.perfetto.dev open: two processes."""
-        if Path(path).suffix.lower() not in (".html", ".htm"):
+        _endings.check(path, _endings.PAGE_OR_TRACE, "a comparison")
+        if not _endings.is_page(path):
             _pages.write(path, self._trace())
             return
         page = _pages.page(
@@ -133,7 +134,9 @@ class Comparison:
                 if entry["name"] == "process_name":
                     entry["args"]["name"] = run.label
                 entries.append(entry)
-        return json.dumps({"displayTimeUnit": "ns", "traceEvents": entries})
+        # A line for each, so that what is left of a file that was cut off can be read.
+        lines = ",\n".join(map(json.dumps, entries))
+        return f'{{"displayTimeUnit":"ns","traceEvents":[\n{lines}\n]}}\n'
 
     def draw(self) -> Picture:
         """A picture of both on one axis, of time and of memory traffic, for a notebook or to `save` as SVG."""
@@ -147,7 +150,7 @@ class Comparison:
     def __str__(self) -> str:
         shown = [kernel for run in (self.eager, self.compiled) for kernel in _longest(run.kernels)]
         widest = max((len(_short(kernel.name)) for kernel in shown), default=0)
-        lines = [f"{self.name}: {self._verdict()}"]
+        lines = [f"{self.name}: {self.verdict()}"]
         for run in (self.eager, self.compiled):
             lines.append("")
             lines.append(
@@ -161,9 +164,15 @@ class Comparison:
 
     __repr__ = __str__
 
-    def _verdict(self) -> str:
-        traffic = self.eager.bytes / max(self.compiled.bytes, 1)
-        return f"{self.speedup:.2f} times as fast, {traffic:.2f} times less memory traffic"
+    def verdict(self, digits: int = 2) -> str:
+        """What compiling is worth, in words."""
+        if not self.eager.kernels and not self.compiled.kernels:
+            return "no kernels run either way, there is nothing to compare"
+        if not self.compiled.kernels:
+            return "compiled, nothing is left to run"
+        traffic = _ratio(self.eager.bytes, self.compiled.bytes)
+        moved = f", {traffic:.{digits}f} times less memory traffic" if self.compiled.bytes else ""
+        return f"{self.speedup:.{digits}f} times as fast{moved}"
 
     def _bars(self, run: Run, widest: int) -> list[str]:
         shown = _longest(run.kernels)
@@ -254,6 +263,10 @@ def same_results(a: Any, b: Any) -> bool:
     tolerance = {2: 1e-2, 4: 1e-4}.get(left.dtype.itemsize, 1e-8)
     left, right = left.astype(np.float64), right.astype(np.float64)
     return np.allclose(left, right, rtol=tolerance, atol=tolerance, equal_nan=True)
+
+
+def _ratio(before: float, after: float) -> float:
+    return before / after if after else math.inf if before else 1.0
 
 
 def _length(kernel: _native.ProfileEvent) -> int:

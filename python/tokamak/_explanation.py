@@ -5,7 +5,7 @@ from __future__ import annotations
 from os import PathLike
 from typing import TYPE_CHECKING, Literal
 
-from . import _assembly, _explanation_text, _measure, _native
+from . import _assembly, _endings, _explanation_text, _measure, _native
 from ._progress import Progress
 
 if TYPE_CHECKING:
@@ -125,10 +125,11 @@ class Explanation:
         return graph.graph_picture(self) if what == "graph" else memory.memory_picture(self)
 
     def save(self, path: str | PathLike[str], *, measure: bool = True) -> None:
-        """Writes a page that shows everything, in one file that needs no network. Measures first, unless that has been done or
+        """Writes a page that shows everything, in one file that needs no network; its name ends in .html. Measures first, unless that has been done or
         `measure` is False."""
         from ._pages import report, write
 
+        _endings.check(path, _endings.PAGE, "a report")
         if measure and self.measured is None:
             self.measure()
         with Progress(f"writing {path}"):

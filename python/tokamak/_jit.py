@@ -392,7 +392,7 @@ def jit(
     traced anew. Works as a decorator, with or without options:
 
     - `fuse=False` makes one kernel of every operation.
-    - `optimize=False` leaves the recorded operations as they are, dead and repeated ones included.
+    - `optimize=False` leaves the recorded operations as they are, dead and repeated ones included, and runs one kernel after the other.
     - `fast_math=True` lets `a * b + c` be rounded once.
     - `donate_argnums`: positions of arguments whose memory results may take over. They are gone after the call.
     - `static_argnums`, `static_argnames`: arguments that are part of the program. They have to be hashable.

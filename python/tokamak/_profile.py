@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import _native
+from . import _endings, _native
 from ._errors import UserError, UserValueError, fail
 from ._format import printable
 from ._native import ProfileEvent
@@ -97,13 +97,14 @@ class Profile:
         return sorted(rows, key=lambda row: -row.ns)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """A name that ends in .html gets a page with the flame graph and the timeline; others JSON, which
+        """A name that ends in .html gets a page with the flame graph and the timeline; one that ends in .json what
         chrome://tracing and ui.perfetto.dev open."""
         from . import _pages
         from ._progress import Progress
 
+        _endings.check(path, _endings.PAGE_OR_TRACE, "a profile")
         with Progress(f"writing {path}"):
-            if Path(path).suffix.lower() in (".html", ".htm"):
+            if _endings.is_page(path):
                 _pages.write(path, self._page())
             else:
                 _pages.write(path, self._result().to_chrome_trace())
@@ -162,8 +163,8 @@ class Profile:
     def __str__(self) -> str:
         from . import _format
 
-        if not self.events and not self.problem:
-            return "nothing was recorded: no program of Tokamak's ran or was compiled"
+        if not self.events:
+            return self.problem or "nothing was recorded: no program of Tokamak's ran or was compiled"
         lines = [
             f"{'time':>10}  {'calls':>6}  {'traffic':>9}  {'memory':>9}  {'arithmetic':>13}  {'':10}  name"
         ]
@@ -191,27 +192,56 @@ def profile(path: str | PathLike[str] | None = None) -> Iterator[Profile]:
 
     With a path, events are written to it while they happen, so that a run that is killed leaves what it had done until then, for
     `load_profile`. For a path that ends in .html they go to a file beside it, `PATH.part`, until the block ends and the page is written.
+    What an earlier run has left there stays until there is something to write, and for good if the block raises before that.
     """
-    name = None if path is None else os.fsdecode(path)
-    if name is not None and "\0" in name:
-        fail(UserValueError, f"profile: {printable(name)!r} is no name that a file could have")
-    session = _native.ProfileSession()
-    result = Profile()
-    is_page = name is not None and name.lower().endswith((".html", ".htm"))
-    stream = None if name is None else name + ".part" if is_page else name
-    writer = None if stream is None else _native.ProfileWriter(session, os.fsencode(stream))
+    if path is None:
+        session, result = _native.ProfileSession(), Profile()
+        try:
+            yield result
+        finally:
+            result._recorded = session.finish()
+        return
+    _endings.check(path, _endings.PAGE_OR_TRACE, "a profile")
+    with _written_meanwhile(os.fsdecode(path)) as result:
+        yield result
+
+
+@contextlib.contextmanager
+def _written_meanwhile(name: str) -> Iterator[Profile]:
+    is_page = _endings.is_page(name)
+    stream = f"{name}.part" if is_page else name
+    had_stream = os.path.exists(stream)
+    session, result = _native.ProfileSession(), Profile()
+    writer = _native.ProfileWriter(session, os.fsencode(stream))
+    has_failed = True
     try:
         yield result
+        has_failed = False
     finally:
         try:
-            if writer is not None:
+            if has_failed:
+                writer.close_after_failure()
+            else:
                 writer.close()
         finally:
             result._recorded = session.finish()
-        if is_page and name is not None:
-            result.save(name)
-            with contextlib.suppress(OSError):
-                os.unlink(f"{name}.part")
+        if is_page:
+            is_for_nothing = has_failed and not result.events and os.path.exists(name)
+            if not is_for_nothing:
+                _save_or_tell(result, name, stream)
+            if not is_for_nothing or not had_stream:
+                with contextlib.suppress(OSError):
+                    os.unlink(stream)
+
+
+def _save_or_tell(result: Profile, name: str, stream: str) -> None:
+    """Makes the page; an error says where the events are all the same."""
+    try:
+        result.save(name)
+    except BaseException as error:
+        if hasattr(error, "add_note"):  # Python 3.11
+            error.add_note(f"what was recorded is in {_shown(stream)}, which tk.load_profile reads")
+        raise
 
 
 def _shown(path: str | PathLike[str]) -> str:

@@ -44,7 +44,8 @@ class Assembly {
       if (options_.checks.compare_values()) result.memory.push_back(memory_of(kernels_[number], result.plan));
     }
     if (!before_.empty()) check_first(result.step_of);
-    program_->chains = find_step_chains(*program_, current_cpu());
+    // What is to stay as it was recorded runs one operation after the other, and so do its times.
+    if (options_.optimize) program_->chains = find_step_chains(*program_, current_cpu());
     for (const Program::Step& step : program_->steps) program_->total_cost += step.cost;
     program_->arena_bytes = result.plan.arena_bytes;
     for (const auto& [value, request] : request_of_) {

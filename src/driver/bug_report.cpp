@@ -29,8 +29,16 @@ std::string write_new_file(const std::string& text) {
 
 InternalError with_bug_report(const InternalError& error, const Graph& graph) noexcept {
   try {
+    return with_bug_report(error, print(graph));
+  } catch (...) {
+    return error;
+  }
+}
+
+InternalError with_bug_report(const InternalError& error, const std::string& program) noexcept {
+  try {
     const std::string path =
-        write_new_file("// " + error.message().substr(0, error.message().find('\n')) + "\n" + print(graph));
+        write_new_file("// " + error.message().substr(0, error.message().find('\n')) + "\n" + program);
     std::string message = error.message() + "\nThis is a bug in Tokamak.";
     if (!path.empty()) message += " The program that shows it is in " + path + "; please report it.";
     return {message, error.where()};

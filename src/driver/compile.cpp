@@ -142,10 +142,19 @@ Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const
     assembled.program->observer = make_observer({graph, optimized, options, fusion.kernels, assembled});
   clock.finish("plan");
 
-  Compiled compiled{assembled.program, explain({graph, optimized, names, journal.passes(), layouts, options,
-                                                fusion, kernels, assembled, cpu, clock.times()})};
-  if (dump != nullptr) dump->finish(*compiled.explanation);
-  return compiled;
+  const std::shared_ptr<Explanation> explanation =
+      explain({graph, optimized, names, journal.passes(), layouts, options, fusion, kernels, assembled, cpu,
+               clock.times()});
+  assembled.program->with_program = [text = explanation->graph()](const InternalError& error) {
+    return with_bug_report(error, text);
+  };
+  if (options.checks.any()) {  // who looks for bugs gets one that runs, constants and all
+    assembled.program->with_program = [graph](const InternalError& error) {
+      return with_bug_report(error, graph);
+    };
+  }
+  if (dump != nullptr) dump->finish(*explanation);
+  return {assembled.program, explanation};
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "driver/report_parts.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -200,26 +201,56 @@ class DoneElsewhere {
     if (!now) return among_readers(reader.operation, work, left);
     const Node& node = optimized_[*now];
     const bool is_itself = node.op == traced_[reader.operation].op;  // it does its own work, and no other
-    if (!is_itself) return search(*now, work, left);
+    if (!is_itself) return does(node, work) ? now : among_operands(node, work, left);
     return reader.slot < node.inputs.size() ? search(node.inputs[reader.slot], work, left) : std::nullopt;
   }
 
   /// Through views, and through what is new since the trace.
   std::optional<Value> search(Value value, const Node& work, int left) const {
     const Node& node = optimized_[value];
-    if (node.op == work.op && node.type.dtype == work.type.dtype) return value;
+    if (does(node, work)) return value;
     const bool is_new = optimized_.origin_of(value) >= optimized_.size_at_first();
     if (left == 0 || (!is_view(node.op) && !is_new)) return std::nullopt;
+    return among_operands(node, work, left);
+  }
+
+  std::optional<Value> among_operands(const Node& node, const Node& work, int left) const {
     for (Value input : node.inputs) {
       if (const std::optional<Value> found = search(input, work, left - 1)) return found;
     }
     return std::nullopt;
   }
 
+  /// A division by a number may be a multiplication now.
+  bool does(const Node& node, const Node& work) const {
+    if (node.type.dtype != work.type.dtype) return false;
+    const auto is_number = [&](Value input) { return optimized_[input].op == Op::constant; };
+    return node.op == work.op ||
+           (work.op == Op::div && node.op == Op::mul && std::ranges::any_of(node.inputs, is_number));
+  }
+
   const Graph& traced_;
   const Graph& optimized_;
   std::vector<std::vector<Reader>> readers_;
 };
+
+/// By operation of the program: how many of those that were traced it is the value of. Turns of a loop have
+/// many that are the same.
+std::vector<int> merged_into(const Graph& traced, const Graph& optimized) {
+  std::vector<int> count(optimized.size());
+  for (size_t i = 0; i < traced.size(); ++i) {
+    if (const std::optional<Value> successor = optimized.successor_of(static_cast<Value>(i)))
+      ++count[index_of(*successor)];
+  }
+  return count;
+}
+
+/// What both have; all of the second if that is nothing.
+std::set<int> common_or(const std::set<int>& some, const std::set<int>& all) {
+  std::set<int> common;
+  std::ranges::set_intersection(some, all, std::inserter(common, common.end()));
+  return common.empty() ? all : common;
+}
 
 BufferReport::Place place_of(Placement::Kind kind) {
   switch (kind) {
@@ -333,21 +364,34 @@ std::vector<OperationReport> traced_operations(const Journey& journey,
   std::vector<OperationReport> operations = operations_of(journey.traced, kForPeople);
   const std::vector<std::set<int>> behind = kernels_behind(optimized, fused);
   const DoneElsewhere done_elsewhere(journey.traced, optimized);
+  const std::vector<int> merged = merged_into(journey.traced, optimized);
   std::vector<std::set<int>> of_readers(operations.size());
-  for (size_t i = operations.size(); i-- > 0;) {  // readers come after what they read
+  std::vector<std::set<int>> shown(optimized.size());  // where a value is that several operations made
+  for (size_t i = operations.size(); i-- > 0;) {       // readers come after what they read
     OperationReport& report = operations[i];
     const std::optional<Value> successor = optimized.successor_of(static_cast<Value>(i));
     if (successor) report.becomes = static_cast<int>(index_of(*successor));
-    const std::set<int>& kernels = successor ? behind[index_of(*successor)] : of_readers[i];
+    std::set<int> kernels = of_readers[i];
+    if (successor) {
+      const size_t now = index_of(*successor);
+      kernels = merged[now] > 1 ? common_or(of_readers[i], behind[now]) : behind[now];
+      shown[now].insert(kernels.begin(), kernels.end());
+    }
     report.kernels.assign(kernels.begin(), kernels.end());
     if (const std::optional<Value> doer = done_elsewhere(static_cast<Value>(i)); doer && !report.is_dead) {
       report.done_by = static_cast<int>(index_of(*doer));
       report.kernels = fused[index_of(*doer)].kernels;
     }
-    for (int input : report.inputs) {
-      if (!optimized.successor_of(static_cast<Value>(input)))
-        of_readers[static_cast<size_t>(input)].insert(report.kernels.begin(), report.kernels.end());
-    }
+    for (int input : report.inputs)
+      of_readers[static_cast<size_t>(input)].insert(report.kernels.begin(), report.kernels.end());
+  }
+  for (OperationReport& report : operations) {  // the first of them is where none has a reader
+    if (report.becomes < 0 || merged[static_cast<size_t>(report.becomes)] <= 1) continue;
+    const auto now = static_cast<size_t>(report.becomes);
+    std::set<int> kernels(report.kernels.begin(), report.kernels.end());
+    std::ranges::set_difference(behind[now], shown[now], std::inserter(kernels, kernels.end()));
+    report.kernels.assign(kernels.begin(), kernels.end());
+    shown[now] = behind[now];
   }
   return operations;
 }

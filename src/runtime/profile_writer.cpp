@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -27,10 +28,12 @@ UserError cannot_write(const std::string& path, int error) {
 ProfileWriter::ProfileWriter(const ProfileSession& session, const std::string& path)
     : session_(session),
       path_(path),
-      file_(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)),
+      file_(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666)),
       process_(getpid()) {
   if (file_ < 0) throw cannot_write(path, errno);
-  append("[\n{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\",\"args\":{\"name\":\"tokamak\"}}");
+  struct stat about {};
+  const bool is_of_another_run = fstat(file_, &about) == 0 && S_ISREG(about.st_mode) && about.st_size > 0;
+  if (!is_of_another_run) begin();
   // Signals are for the threads of the program.
   sigset_t all, before;
   sigfillset(&all);
@@ -48,7 +51,18 @@ ProfileWriter::~ProfileWriter() {
 
 bool ProfileWriter::is_ours() const { return getpid() == process_; }
 
-void ProfileWriter::close() {
+void ProfileWriter::close() { finish(/*replaces_for_nothing=*/true); }
+
+void ProfileWriter::close_after_failure() { finish(/*replaces_for_nothing=*/false); }
+
+void ProfileWriter::begin() {
+  if (has_begun_) return;
+  has_begun_ = true;
+  if (ftruncate(file_, 0) != 0 && errno != EINVAL) error_ = errno;  // EINVAL: a device or a pipe
+  append("[\n{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\",\"args\":{\"name\":\"tokamak\"}}");
+}
+
+void ProfileWriter::finish(bool replaces_for_nothing) {
   if (file_ < 0) return;
   if (!is_ours()) {
     static_cast<void>(running_.release());
@@ -62,7 +76,8 @@ void ProfileWriter::close() {
   }
   running_->condition.notify_all();
   running_->thread.join();
-  append("\n]\n");
+  if (replaces_for_nothing) begin();
+  if (has_begun_) append("\n]\n");
   if (::close(file_) != 0 && error_ == 0) error_ = errno;
   file_ = -1;
   if (error_ != 0) throw cannot_write(path_, error_);
@@ -79,9 +94,11 @@ void ProfileWriter::write_until_closed() {
 
 void ProfileWriter::write_news() {
   const Profile news = session_.read(cursor_);
+  if (news.events.empty()) return;
   std::string text;
   for (const std::string& line : trace_lines(news, named_threads_)) (text += ",\n") += line;
   named_threads_ = news.threads.size();
+  begin();
   append(text);
 }
 

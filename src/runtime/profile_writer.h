@@ -13,7 +13,8 @@ namespace tokamak {
 
 /// Writes a session to a file while it records, a few times a second, so that a process that is killed leaves
 /// all but the last moments of it. The file is a list of events that Chrome and Perfetto read; until close()
-/// it lacks its last bracket, which they do without.
+/// it lacks its last bracket, which they do without. What was in the file before stays until there is
+/// something to write.
 ///
 ///   ProfileSession session;
 ///   ProfileWriter writer(session, "trace.json");
@@ -30,8 +31,12 @@ class ProfileWriter {
   /// Writes the rest. Throws UserError when something could not be written, now or before. In the child of a
   /// fork, whose file it is not, nothing happens.
   void close();
+  /// The same where the run has failed: if it has recorded nothing, a file of an earlier one stays as it is.
+  void close_after_failure();
 
  private:
+  void begin();
+  void finish(bool replaces_for_nothing);
   void write_until_closed();
   void write_news();
   void append(const std::string& text);
@@ -41,7 +46,8 @@ class ProfileWriter {
   std::string path_;
   int file_;
   pid_t process_;
-  int error_ = 0;  ///< the first that writing met
+  int error_ = 0;           ///< the first that writing met
+  bool has_begun_ = false;  ///< the file is of this run
   ProfileSession::Cursor cursor_;
   size_t named_threads_ = 0;
   /// The thread that writes, and how to tell it to end. The child of a fork has no such thread, and could

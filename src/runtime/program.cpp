@@ -296,17 +296,28 @@ void copy_repeated_outputs(const Running& running) {
   }
 }
 
-void run_observed(const Running& running, const ProgramObserver& observer) {
-  try {
-    for (size_t i = 0; i < running.program.steps.size(); ++i) {
-      run_step(running.program.steps[i], running);
-      observer.after_step(i, running);
-    }
-    copy_repeated_outputs(running);
-    observer.after_run(running);
-  } catch (const InternalError& error) {
-    throw observer.with_program(error);
+void run_steps(const Running& running) {
+  const std::vector<Program::Step>& steps = running.program.steps;
+  size_t begin = 0;
+  auto run_until = [&](size_t end) {
+    for (; begin < end; ++begin) run_step(steps[begin], running);
+  };
+  for (const StepChain& chain : running.program.chains) {
+    run_until(chain.first);
+    ChainRun(chain, running).run();
+    begin = chain.end();
   }
+  run_until(steps.size());
+  copy_repeated_outputs(running);
+}
+
+void run_observed(const Running& running, const ProgramObserver& observer) {
+  for (size_t i = 0; i < running.program.steps.size(); ++i) {
+    run_step(running.program.steps[i], running);
+    observer.after_step(i, running);
+  }
+  copy_repeated_outputs(running);
+  observer.after_run(running);
 }
 
 }  // namespace
@@ -330,18 +341,16 @@ void Program::run(const void* const* input_data, const int64_t* const* input_str
   Block arena;
   if (arena_bytes != 0) arena = BufferPool::instance().allocate(arena_bytes);
   const Running running(*this, input_data, input_strides, output_data, static_cast<std::byte*>(arena.data()));
-  if (observer != nullptr) return run_observed(running, *observer);
-  size_t begin = 0;
-  auto run_until = [&](size_t end) {
-    for (; begin < end; ++begin) run_step(steps[begin], running);
-  };
-  for (const StepChain& chain : chains) {
-    run_until(chain.first);
-    ChainRun(chain, running).run();
-    begin = chain.end();
+  try {
+    if (observer != nullptr) {
+      run_observed(running, *observer);
+    } else {
+      run_steps(running);
+    }
+  } catch (const InternalError& error) {
+    if (!with_program) throw;
+    throw with_program(error);
   }
-  run_until(steps.size());
-  copy_repeated_outputs(running);
 }
 
 std::vector<int64_t> Program::scratch_of_steps() const {

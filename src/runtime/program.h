@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "runtime/program_observer.h"
 #include "runtime/sort_step.h"
 #include "runtime/step_chain.h"
+#include "tokamak/errors.h"
 #include "tokamak/types.h"
 
 namespace tokamak {
@@ -65,6 +67,8 @@ class Program {
   std::vector<StepChain> chains;  ///< of steps that run together, in order
   std::vector<Copy> copies;
   std::shared_ptr<const ProgramObserver> observer;  ///< null: nobody looks
+  /// A bug of ours that a run meets, together with the program that shows it; empty: as it is.
+  std::function<InternalError(const InternalError&)> with_program;
   int64_t arena_bytes = 0;
   double total_cost = 0;  ///< nanoseconds on one core, roughly: decides whether the GIL is worth releasing
 

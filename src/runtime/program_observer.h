@@ -12,8 +12,6 @@ class ProgramObserver {
 
   virtual void after_step(size_t step, const BlockMemory& memory) const = 0;
   virtual void after_run(const BlockMemory& memory) const = 0;
-  /// The error together with the program that shows it.
-  virtual InternalError with_program(const InternalError& error) const = 0;
 };
 
 }  // namespace tokamak

@@ -19,10 +19,17 @@ constexpr double kScratchByte = 0.01;
 constexpr double kApart = 1.5;
 constexpr double kAnywhere = 6;
 
-/// Where statements stand: the loop whose steps are lanes, if any.
+/// Of arrays that the second cache does not hold: instructions that a part of a row takes when the next part
+/// begins on another page, where nothing was fetched ahead and the address has to be looked up.
+constexpr double kNextPage = 265;
+constexpr int64_t kPageBytes = 4096;
+
+/// Where statements stand: the loop whose steps are lanes, if any, and the one around it, inside the task.
 struct Lanes {
   int count = 1;
   std::optional<LoopVar> var = std::nullopt;
+  int64_t extent = 1;  ///< of the loop of lanes
+  std::optional<LoopVar> around = std::nullopt;
 };
 
 TaskWork& operator+=(TaskWork& sum, const TaskWork& more) {
@@ -57,7 +64,8 @@ class WorkCounter {
         const bool is_vector = inner->kind == LoopKind::vector;
         const int64_t step = is_vector ? inner->lanes : 1;
         work += static_cast<double>((inner->extent + step - 1) / step) *
-                of(inner->body, is_vector ? Lanes{inner->lanes, inner->var} : lanes);
+                of(inner->body, is_vector ? Lanes{inner->lanes, inner->var, inner->extent, lanes.around}
+                                          : Lanes{lanes.count, lanes.var, lanes.extent, inner->var});
       } else {
         work += of(stmt, lanes);
       }
@@ -95,7 +103,18 @@ class WorkCounter {
     for (const Index& one : *access.index) for_each_value(one, [&](ValueId) { is_read_from_data = true; });
     if (is_read_from_data) return kAnywhere * lanes.count;
     const std::optional<int64_t> stride = stride_along(kernel_, access, *lanes.var);
-    return !stride || *stride == 0 || *stride == size ? together : kApart * lanes.count;
+    if (stride == size) return together + kNextPage * pages_begun(access, buffer, lanes);
+    return !stride || *stride == 0 ? together : kApart * lanes.count;
+  }
+
+  /// By one access to lanes that lie next to each other.
+  double pages_begun(const Access& access, const Buffer& buffer, const Lanes& lanes) const {
+    if (!lanes.around || buffer.type.bytes() <= cpu_.l2_bytes) return 0;
+    const int64_t distance = std::abs(stride_along(kernel_, access, *lanes.around).value_or(0));
+    const int64_t part = lanes.extent * static_cast<int64_t>(size_of(buffer.type.dtype));
+    if (distance < kPageBytes || distance <= part) return 0;
+    return static_cast<double>(lanes.count) /
+           static_cast<double>(std::max<int64_t>(lanes.extent, lanes.count));
   }
 
   const LoopKernel& kernel_;

@@ -297,6 +297,81 @@ def test_profile_of_what_is_not_there_keeps_the_file(folder, tmp_path, target):
     assert kept.read_text() == "of an earlier run"
 
 
+@pytest.mark.parametrize("ending", ["json", "html"])
+def test_profile_that_raises_before_anything_ran_keeps_the_file(folder, tmp_path, ending):
+    kept = tmp_path / f"kept.{ending}"
+    command(folder, "profile", "script.py:activation", *ARGS, "-o", str(kept))
+    before = kept.read_bytes()
+    said = command(folder, "profile", "boom.py", "-o", str(kept), code=1)
+    assert "ZeroDivisionError" in said and f"{kept} is as it was" in said
+    assert "what ran until then" not in said
+    assert kept.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == [kept.name]
+
+
+@pytest.mark.parametrize("output", [(), ("-o", "late.json"), ("-o", "late.html")])
+def test_profile_of_a_script_that_raises_late_has_its_table(folder, output):
+    (folder / "late.py").write_text(
+        "import numpy as np, tokamak as tk\nprint(tk.jit(lambda x: np.sin(x) + 1)(np.ones(3)))\n1 / 0\n"
+    )
+    words = [sys.executable, "-m", "tokamak", "profile", "late.py", *output]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1
+    assert "sin_add" in done.stdout and "ZeroDivisionError" in done.stderr and "Traceback" not in done.stderr
+    assert ("what ran until then is in" in done.stderr) == bool(output)
+    done = subprocess.run([*words, "--json"], cwd=folder, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1
+    recorded = json.loads(done.stdout)
+    assert "late.py raised ZeroDivisionError" in recorded["problem"]
+    assert "sin_add" in [total["name"] for total in recorded["totals"]]
+
+
+def test_profile_that_is_interrupted_has_its_table(folder, tmp_path):
+    (folder / "waits.py").write_text(
+        "import time, numpy as np, tokamak as tk\n"
+        "tk.jit(lambda x: np.sin(x) + 1)(np.ones(3))\nprint('ready', flush=True)\ntime.sleep(100)\n"
+    )
+    words = [sys.executable, "-m", "tokamak", "profile", "waits.py", "-o", tmp_path / "t.html"]
+    process = subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGINT)
+    shown, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "sin_add" in shown
+    assert said.splitlines() == [f"what ran until then is in {tmp_path / 't.html'}", "interrupted"]
+
+
+@pytest.mark.parametrize(
+    ("raised", "code"), [("KeyboardInterrupt", 130), ("OSError(28, 'No space left on device', 't.html')", 1)]
+)
+def test_what_is_left_where_a_page_cannot_be_written_is_named(folder, tmp_path, raised, code):
+    """A second Ctrl-C while the page is made, or a disk that is full by then."""
+    (folder / "ends.py").write_text(
+        "import numpy as np, tokamak as tk\n"
+        "from tokamak import _pages\n"
+        "def page(*words, **more):\n"
+        f"    raise {raised}\n"
+        "_pages.page = page\n"
+        "tk.jit(lambda x: np.sin(x) + 1)(np.ones(3))\n"
+    )
+    page = tmp_path / "t.html"
+    words = [sys.executable, "-m", "tokamak", "profile", "ends.py", "-o", page]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=120)
+    assert done.returncode == code and "Traceback" not in done.stderr
+    assert "sin_add" in done.stdout
+    assert f"what was recorded is in {page}.part; tokamak profile {page}.part -o {page}" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["t.html.part"]
+    assert "sin_add" in command(folder, "profile", f"{page}.part", "-o", str(page))
+
+
+def test_a_cut_trace_without_events_is_not_said_to_be_of_nothing(folder, tmp_path):
+    (tmp_path / "cut.json").write_text('[\n{"ph":"M","pid":1,"name":"process_name","args":{"name":"t"}}')
+    words = [sys.executable, "-m", "tokamak", "profile", tmp_path / "cut.json"]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1
+    assert "ends early" in done.stdout and "nothing of Tokamak's" not in done.stdout + done.stderr
+
+
 def test_profile_of_a_script_that_raises(folder, tmp_path):
     message = command(folder, "profile", "boom.py", "-o", tmp_path / "t.json", code=1)
     assert "ZeroDivisionError" in message and "what ran until then is in" in message
@@ -439,7 +514,12 @@ def test_completion(folder):
 
 @pytest.mark.parametrize(
     ("line", "wanted"),
-    [("tokamak pro", "profile"), ("tokamak explain --s", "--show"), ("tokamak completion z", "zsh")],
+    [
+        ("tokamak pro", "profile"),
+        ("tokamak explain --s", "--show"),
+        ("tokamak explain --s", "--summary"),
+        ("tokamak completion z", "zsh"),
+    ],
 )
 def test_bash_completes(folder, line, wanted):
     script = command(folder, "completion", "bash")
@@ -447,6 +527,48 @@ def test_bash_completes(folder, line, wanted):
     ask = f"COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _tokamak; echo ${{COMPREPLY[@]}}"
     done = subprocess.run(["bash"], input=f"{script}\n{ask}\n", capture_output=True, text=True, check=True)
     assert wanted in done.stdout.split()
+
+
+def test_every_option_that_is_completed_is_there(folder):
+    """Of a function, too, where the same command takes text IR."""
+    assert "1 kernel" in command(folder, "explain", "script.py:activation", *ARGS, "--summary")
+    assert "1 kernel" in command(folder, "explain", "f.tok", "--summary")
+
+
+# -- Ctrl-C while it starts
+
+
+@pytest.mark.parametrize("module", ["numpy", "tokamak._native", "tokamak._command.doctor"])
+@pytest.mark.parametrize("program", [["-m", "tokamak"], ["bin/tokamak"]])
+def test_interrupts_while_the_command_starts(tmp_path, module, program):
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, signal, sys\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == {module!r}:\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Finder())\n"
+    )
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "tokamak").write_text(
+        "import sys\nfrom tokamak._command import main\nsys.exit(main())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, *program, "doctor", "--quick"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+
+
+def test_programs_that_import_the_package_keep_their_interrupts(tmp_path):
+    (tmp_path / "tokamak").write_text(
+        "import signal, tokamak\nassert signal.getsignal(signal.SIGINT) is signal.default_int_handler\n"
+    )
+    subprocess.run([sys.executable, tmp_path / "tokamak"], check=True)
 
 
 # -- progress

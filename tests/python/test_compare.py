@@ -1,6 +1,8 @@
 """tk.compare: one kernel per operation against compiled."""
 
+import itertools
 import json
+import math
 
 import numpy as np
 import pytest
@@ -24,6 +26,17 @@ def test_six_kernels_and_one():
     text = str(c)
     assert "6 kernels" in text and "1 kernel," in text and "5.00 times less memory traffic" in text
     assert len([line for line in text.splitlines() if "█" in line]) == 7
+
+
+def test_the_eager_side_goes_through_memory():
+    """Its kernels run one after the other, each over all of its arrays, where those of a program that was optimised may share a cache."""
+    x = np.ones(4_000_000, np.float32)
+    c = tk.compare(activation, x, x)
+    assert len(c.eager.kernels) == 6
+    assert not any("together" in step for step in c.eager.explanation.steps)
+    apart = [(a.end_ns, b.start_ns) for a, b in itertools.pairwise(c.eager.kernels)]
+    assert all(end <= start for end, start in apart)
+    assert not any(event.name == "activation" for event in c.eager.profile.events if event.category == "worker")
 
 
 def test_dead_and_repeated_work_is_on_the_eager_side_only():
@@ -79,6 +92,19 @@ def test_saving(tmp_path):
 def test_nothing_to_run():
     c = tk.compare(lambda x: 3, X)
     assert c.eager.kernels == [] and c.eager.ns == 0 and str(c)
+    assert "0.00" not in str(c) and "nothing to compare" in str(c) and c.speedup == 1
+    assert "nothing to compare" in c.draw().svg
+
+
+def test_nothing_is_left_to_run():
+    def unused(x):
+        np.exp(x)
+        return 3
+
+    c = tk.compare(unused, X)
+    assert len(c.eager.kernels) == 1 and c.compiled.kernels == []
+    assert "nothing is left to run" in str(c) and c.speedup == math.inf
+    c.draw()
 
 
 def test_errors_pass_through():

@@ -2,8 +2,11 @@
 
 import json
 import os
+from pathlib import Path
 
+import numpy as np
 import pytest
+import tokamak as tk
 from browser import Browser
 from tokamak import _format, _pages
 
@@ -31,6 +34,18 @@ def test_a_page_that_cannot_be_written(tmp_path):
         _pages.write(tmp_path, "")
     assert raised.value.filename == os.fspath(tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_page_whose_writing_is_interrupted(tmp_path, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    (tmp_path / "page.html").write_text("old")
+    monkeypatch.setattr(Path, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        _pages.write(tmp_path / "page.html", "new")
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+    assert (tmp_path / "page.html").read_text() == "old"
 
 
 def test_what_was_there_is_replaced(tmp_path):
@@ -90,3 +105,32 @@ def test_markup_in_data_stays_text(tmp_path):
         assert tab.run("document.querySelectorAll('script').length") == 2
         assert tab.problems == []
         assert len(tab.requests) == 1
+
+
+@pytest.mark.parametrize("name", ["page.txt", "page", "page.html.gz", "page.svgz"])
+def test_names_that_say_something_else(tmp_path, name):
+    """Before anything is measured or written."""
+    f = tk.jit(lambda x: np.sin(x) + 1)
+    x = np.ones(3)
+    e = f.explain(x)
+    with tk.profile() as p:
+        f(x)
+    path = tmp_path / name
+    for save, endings in (
+        (e.save, ".html or .htm"),
+        (p.save, ".html or .htm or .json"),
+        (tk.compare(f, x).save, ".html or .htm or .json"),
+        (e.draw().save, ".svg"),
+    ):
+        with pytest.raises(ValueError, match=f"ends in {endings}, not to '.*{name}'") as raised:
+            save(path)
+        assert isinstance(raised.value, tk.UserError)
+    with pytest.raises(tk.UserError, match="ends in"), tk.profile(path):
+        raise AssertionError("the block must not run")
+    assert e.measured is None and list(tmp_path.iterdir()) == []
+
+
+def test_devices_have_any_name():
+    with tk.profile() as p:
+        tk.jit(lambda x: x + 1)(np.ones(3))
+    p.save("/dev/null")

@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import tokamak as tk
+from tokamak._pages import report
 from tokamak._pictures import memory
 from tokamak._pictures.layers import layered
 
@@ -62,6 +63,19 @@ def test_the_graph_has_what_was_traced(explained):
     assert len(boxes) == 1 + len(explained.kernels) + len(shown)
     dead = [rect for *_, rect in boxes if rect.get("stroke-dasharray") == "3 3"]
     assert len(dead) == sum(one.is_dead for one in explained.traced) == 3
+
+
+def test_operands_whose_order_counts_are_told():
+    def f(x, y):
+        return 1 / x, x / 1.5, x * 3, x - y, np.where(x > 2, 0.0, y)
+
+    e = tk.jit(f).explain(f32(30), f32(30))
+    texts, _ = drawn(e.draw())
+    for wanted in ("div · 1.0, %x", "div · %x, 1.5", "mul · 3.0", "sub · %x, %y", "gt · %x, 2.0"):
+        assert wanted in texts
+    assert any(text.startswith("select · %") and text.endswith(", 0.0, %y") for text in texts)
+    labels = [one["label"] for one in report.contents(e)["traced"]]
+    assert set(labels) - {"0.0", "1.0", "1.5", "2.0", "3.0", "constant"} <= set(texts)
 
 
 def test_operations_stand_in_the_boxes_of_their_kernels(explained):

@@ -81,6 +81,38 @@ def test_other_values(text):
         read(json.dumps(document))
 
 
+def test_one_damaged_entry_costs_no_other(text):
+    whole = read(text)
+    document = json.loads(text)
+    events = [i for i, entry in enumerate(document["traceEvents"]) if entry["ph"] == "X"]
+    for damage in ({"ts": "soon"}, {"dur": None}, {"tid": []}, {"args": {"flops": "many"}}):
+        document = json.loads(text)
+        document["traceEvents"][events[1]].update(damage)
+        document["traceEvents"][events[2]] = "an entry"
+        found = _trace_file.read(json.dumps(document), "trace.json")
+        assert len(found.profile.events) == whole - 2
+        assert "damaged: 2 of its" in found.problem and "is no" in found.problem
+
+
+def test_one_damaged_line_costs_no_other(text):
+    whole = read(text)
+    lines = text.splitlines(keepends=True)
+    place = next(i for i, line in enumerate(lines) if line.startswith('{"ph":"X"'))
+    for line in ('{"ph":"X","na\n', "\0" * 40 + "\n", lines[place][:-3] + "\n"):
+        found = _trace_file.read("".join([*lines[:place], line, *lines[place + 1 :]]), "trace.json")
+        assert len(found.profile.events) == whole - 1
+        assert "damaged" in found.problem and "1 line among them" in found.problem
+        assert "ends early" not in found.problem
+        cut = _trace_file.read("".join([*lines[:place], line, *lines[place + 1 : -2]]), "trace.json")
+        assert len(cut.profile.events) == whole - 2
+        assert "ends early" in cut.problem and "1 line among them" in cut.problem
+
+
+def test_a_trace_without_its_end_still_says_what_was_dropped(text):
+    changed = text.replace('"dropped_events":0', '"dropped_events":7')
+    assert _trace_file.read(changed[:-10], "trace.json").profile.dropped == 7
+
+
 def test_a_trace_without_its_end_has_nothing_that_was_not_read(text):
     lines = text.splitlines(keepends=True)
     problems = []

@@ -13,10 +13,14 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from .._errors import Error, InternalError
-from .._native import __version__
-from . import bench, cache, compare, completion, doctor, explain, native, output, profile
-from .failure import INPUT_ERROR, INTERNAL_ERROR, OK, USAGE_ERROR, Failure
+from .. import _starting
+
+_starting.begin()
+
+from .._errors import Error, InternalError  # noqa: E402
+from .._native import __version__  # noqa: E402
+from . import bench, cache, compare, completion, doctor, explain, native, output, profile  # noqa: E402
+from .failure import INPUT_ERROR, INTERNAL_ERROR, OK, USAGE_ERROR, Failure  # noqa: E402
 
 __all__ = ["main"]
 
@@ -79,6 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     started = os.path.abspath(sys.argv[0])  # scripts are told another name
     try:
+        _starting.end()
         if native.is_for_it(words):
             return native.hand_over(words)
         return _run(words)

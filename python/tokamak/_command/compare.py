@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import math
 
+from .. import _endings
 from .._compare import Run
 from .._profile import compare as compare_function
 from . import output, target
@@ -22,7 +24,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    output.check_output(options, output.PAGE_OR_TRACE)
+    output.check_output(options, _endings.PAGE_OR_TRACE)
     found = target.find(options)
     with target.failures_of(found.name):
         comparison = compare_function(found.jitted, *found.given.args, **found.given.kwargs)
@@ -34,7 +36,7 @@ def run(options: argparse.Namespace) -> None:
                     "arguments": found.given.text,
                     "eager": _data(comparison.eager),
                     "compiled": _data(comparison.compiled),
-                    "speedup": comparison.speedup,
+                    "speedup": comparison.speedup if math.isfinite(comparison.speedup) else None,
                     "agree": comparison.agree,
                 }
             )

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from . import explain, native, output
+from . import native, output
 
 NAME = "completion"
 SUMMARY = "print the completion script of a shell"
@@ -46,8 +46,6 @@ def _commands(parser: argparse.ArgumentParser) -> list[_Command]:
         ]
         if name in native.COMMANDS:
             options = native.options_of(name)
-        elif name == explain.NAME:
-            options += explain.more_options()
         words = [choice for action in own._actions for choice in action.choices or ()]
         found.append(_Command(name, summaries[name], options, words))
     return found

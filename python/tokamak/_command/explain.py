@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from .. import _native
+from .. import _endings, _native
 from .._jit import jit
-from . import native, output, target
+from . import output, target
 from .failure import usage_error
 
 NAME = "explain"
@@ -19,7 +19,8 @@ ABOUT = """Compiles a function for the arguments and shows what became of it: ke
   tokamak explain script.py:function --args "f32[1024]" -o report.html
   tokamak explain file.tok --show llvm
 
-A file of text IR (.tok, or - for the standard input) takes --no-fuse, --show, --summary and --json."""
+A file of text IR (.tok, or - for the standard input) takes --no-fuse, --show, --summary and --json; it is shown as graphs of
+its kernels where neither of the last three is given."""
 
 _SHOWN = ("graph", "schedule", "loops", "llvm", "asm", "memory")
 
@@ -33,6 +34,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default="",
         help=f"a list: {', '.join(_SHOWN)}; of each kernel, but for memory",
     )
+    parser.add_argument(
+        "--summary",
+        action="store_true",
+        help="kernels, traffic, memory and times in a few lines; of a function that is always shown",
+    )
     output.add_json(parser)
     output.add_output(parser, "write the report as a page, report.html")
 
@@ -42,7 +48,7 @@ def run(options: argparse.Namespace) -> None:
     for word in shown:
         if word not in _SHOWN:
             raise usage_error(f"--show: there is no '{word}'; choose from {', '.join(_SHOWN)}")
-    output.check_output(options, output.PAGE)
+    output.check_output(options, _endings.PAGE)
     found = target.find(options)
     jitted = found.jitted
     if options.no_fuse:
@@ -99,8 +105,3 @@ def _print_parts(explanation: _native.Explanation, shown: list[str]) -> None:
                 output.print_text(f"\n{word} of {kernel.name}\n{getattr(kernel, word).rstrip()}")
     if "memory" in shown:
         output.print_text(f"\nmemory\n{explanation.memory.plan.rstrip()}")
-
-
-def more_options() -> list[tuple[str, str]]:
-    """Those that only files of text IR have."""
-    return [option for option in native.options_of(NAME) if option[0] == "--summary"]

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from .. import _endings
 from .failure import Failure, usage_error
 
 __all__ = [
@@ -24,9 +25,6 @@ __all__ = [
     "saving",
     "tell_written",
 ]
-
-PAGE = (".html", ".htm")
-PAGE_OR_TRACE = (*PAGE, ".json")
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -53,8 +51,7 @@ def check_output(options: argparse.Namespace, endings: Sequence[str]) -> None:
         raise Failure(f"cannot write {path}: there is no folder {folder}")
     if os.path.isdir(path):
         raise Failure(f"cannot write {path}: it is a folder")
-    is_device = os.path.exists(path) and not os.path.isfile(path)
-    if not is_device and not path.lower().endswith(tuple(endings)):
+    if not _endings.fits(path, endings):
         raise usage_error(f"-o: the name of what is written ends in {' or '.join(endings)}, not as {path}")
     if not os.access(path if os.path.exists(path) else folder, os.W_OK):
         raise Failure(f"cannot write {path}: permission denied")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import os
+import shlex
 import sys
 import warnings
 from collections.abc import Callable
 
-from .. import _profile
+from .. import _endings, _profile
 from .._errors import UserError
 from .._progress import Progress
 from . import output, target
@@ -37,7 +39,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    output.check_output(options, output.PAGE_OR_TRACE)
+    output.check_output(options, _endings.PAGE_OR_TRACE)
     name = str(options.target)
     if name.endswith((".json", ".part")):
         recorded = _loaded(options)
@@ -50,12 +52,12 @@ def run(options: argparse.Namespace) -> None:
         raise Failure(f"the trace is not whole, what could be read is shown{saved}")
 
 
-def _show(recorded: _profile.Profile, options: argparse.Namespace) -> None:
+def _show(recorded: _profile.Profile, options: argparse.Namespace, problem: str | None = None) -> None:
     if options.json:
         totals = [dataclasses.asdict(total) for total in recorded.totals()]
         about = {"duration_ns": recorded.duration_ns, "threads": recorded.threads}
-        output.print_json({**about, "problem": recorded.problem, "totals": totals})
-    elif recorded.events:
+        output.print_json({**about, "problem": problem or recorded.problem, "totals": totals})
+    elif recorded.events or recorded.problem:
         output.print_text(recorded)
     else:
         output.print_text(f"{options.target}: nothing of Tokamak's ran; it calls no jitted function")
@@ -63,20 +65,45 @@ def _show(recorded: _profile.Profile, options: argparse.Namespace) -> None:
 
 def _recorded(options: argparse.Namespace) -> _profile.Profile:
     work = _work(options)  # what is not there leaves a file of an earlier run as it is
+    had_file = bool(options.output) and os.path.isfile(options.output)
+    recorded: _profile.Profile | None = None
     has_run = False
     try:
         with _profile.profile(options.output) as recorded:
             work()
             has_run = True
     except BaseException as error:
-        if has_run:  # it only cannot be written
-            _show(recorded, options)
-            output.flush()
-            raise Failure(str(error).partition("\n")[0]) from None
-        if options.output and os.path.isfile(options.output):  # the profile has saved what there was
-            print(output.printable(f"what ran until then is in {options.output}"), file=sys.stderr)
+        if recorded is None:
+            raise
+        if has_run or recorded.events:  # what has no good end can be read all the same
+            with contextlib.suppress(Failure, OSError):
+                _show(recorded, options, _in_a_line(error))
+                output.flush()
+        for line in _left(recorded, options.output, has_run=has_run, had_file=had_file):
+            print(output.printable(line), file=sys.stderr)
+        if has_run and not isinstance(error, KeyboardInterrupt):  # it only cannot be written
+            raise Failure(_in_a_line(error)) from None
         raise
     return recorded
+
+
+def _in_a_line(error: BaseException) -> str:
+    return "interrupted" if isinstance(error, KeyboardInterrupt) else str(error).partition("\n")[0]
+
+
+def _left(recorded: _profile.Profile, path: str | None, *, has_run: bool, had_file: bool) -> list[str]:
+    """Where the events of a run are that came to no good end."""
+    if path is None:
+        return []
+    part = f"{path}.part"
+    if _endings.is_page(path) and os.path.isfile(part) and (recorded.events or not had_file):
+        name, page = shlex.quote(part), shlex.quote(path)
+        return [f"what was recorded is in {part}; tokamak profile {name} -o {page} makes a page of it"]
+    if had_file and not recorded.events and not has_run:
+        return [f"nothing of Tokamak's ran until then; {path} is as it was"]
+    if not os.path.isfile(path):
+        return []
+    return [f"what could be written is in {path}" if has_run else f"what ran until then is in {path}"]
 
 
 def _work(options: argparse.Namespace) -> Callable[[], object]:

@@ -115,8 +115,10 @@ def write(path: str | PathLike[str], text: str) -> None:
         )  # which JSON reads as what it was
         if not is_special:
             written.replace(target)
-    except OSError as error:
+    except BaseException as error:  # Ctrl-C, too
         if not is_special:
             with contextlib.suppress(OSError):
                 written.unlink()
-        raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
+        if isinstance(error, OSError):
+            raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
+        raise

@@ -33,10 +33,11 @@ function chart({rows, boxes, span, text, label, onchoose, hint}) {
   const place = (value) => ((value - from) / (to - from)) * width;
 
   function axis() {
-    return ticks(from, to, width / 110).map((at) => [
-      svg("line", {x1: place(at), x2: place(at), y1: AXIS - 6, y2: height, class: "tick"}),
-      svg("text", {x: place(at) + 3, y: AXIS - 9, class: "tick"}, text(at)),
-    ]);
+    return ticks(from, to, width / 110).map((at) => {
+      const number = text(at), x = place(at), fits = x + 3 + 7 * number.length <= width;  // one at the end stands before its line
+      return [svg("line", {x1: x, x2: x, y1: AXIS - 6, y2: height, class: "tick"}),
+              svg("text", {x: fits ? x + 3 : x - 3, y: AXIS - 9, "text-anchor": fits ? "start" : "end", class: "tick"}, number)];
+    });
   }
   function drawnBox(box, x, wide, y) {
     const kind = ["box", found && !found.has(box) && "dim", box === chosen && "chosen"].filter(Boolean).join(" ");

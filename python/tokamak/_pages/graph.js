@@ -3,17 +3,9 @@
 const NODE_HEIGHT = 38, HEAD = 30, PAD = 12, MANY = 4;
 const TELLABLE = 0.3, LEGIBLE = 0.55;  // scales at which boxes can be told apart, and names be read
 const isNumber = (one) => one.op === "constant" && one.inputs.length === 0 && !one.name.startsWith("%");
-const shortOp = (one) => (one.op === "parameter" ? one.name : one.op.replace(/^reduce_/, ""));
 const nameOf = (one) => (one.op === "parameter" ? one.type : `${one.name}: ${one.type}`);
 
-/** What a node says in its first line: the op, and the numbers it is with. */
-function labelOf(one, all) {
-  const numbers = one.inputs.map((i) => all[i]).filter(isNumber).map((number) => number.name);
-  const text = numbers.length ? `${shortOp(one)} · ${numbers.join(", ")}` : shortOp(one);
-  return text.length > 26 ? text.slice(0, 25) + "…" : text;
-}
-
-const sizeOf = (one, all) => ({width: Math.max(58, 7.6 * labelOf(one, all).length + 20, 6.3 * nameOf(one).length + 18), height: NODE_HEIGHT});
+const sizeOf = (one) => ({width: Math.max(58, 7.6 * one.label.length + 20, 6.3 * nameOf(one).length + 18), height: NODE_HEIGHT});
 
 /** The kernels as boxes around operations as traced. What became of an operation says where it went; one that the passes found a way around went
  *  where its readers did, and one that they cut into several is in the kernels of all of these. `handed` are [from, operation]: what the kernel reads of
@@ -62,7 +54,7 @@ function kernelScene(kernel, all) {
   for (const operation of inside) {
     for (const input of new Set(all[operation].inputs)) if (at.has(input)) edges.push([at.get(input), at.get(operation)]);
   }
-  const sizes = inside.map((operation) => sizeOf(all[operation], all)).concat(entries.map(() => ({width: 6, height: 0})));
+  const sizes = inside.map((operation) => sizeOf(all[operation])).concat(entries.map(() => ({width: 6, height: 0})));
   return {inside, entries, edges, ...layered(sizes, edges, {gapX: 14, gapY: 22, entries: entries.length})};
 }
 
@@ -83,7 +75,7 @@ function fusedScene(all, kernels, collapsed) {
   kernels.forEach((kernel, k) => kernel.writes.forEach((operation) => owner.set(operation, k)));
   const add = (operation) => {
     outer.push({operation});
-    sizes.push(sizeOf(all[operation], all));
+    sizes.push(sizeOf(all[operation]));
     return outer.length - 1;
   };
   const readers = new Map();
@@ -147,7 +139,7 @@ function place(all, kernels, {insides, outer, sizes, places, wanted, through}) {
     const inside = insides[what.kernel];
     if (!inside) return;
     const left = x - inside.width / 2, top = y - size.height / 2 + HEAD;
-    const made = inside.inside.map((operation, i) => ({operation, kernel: what.kernel, x: left + inside.x[i], y: top + inside.y[i], ...sizeOf(all[operation], all)}));
+    const made = inside.inside.map((operation, i) => ({operation, kernel: what.kernel, x: left + inside.x[i], y: top + inside.y[i], ...sizeOf(all[operation])}));
     made.forEach((node) => find.set(`${o}:${node.operation}`, node));
     nodes.push(...made);
     inside.edges.forEach(([from, to], i) => {
@@ -216,14 +208,18 @@ function graphView({operations, traced, kernels}, {onkernel, onoperation}) {
                             style: node.kernel === undefined ? null : `--own: ${colour(node.kernel)}`,
                             onclick: (event) => { event.stopPropagation(); state.chosen = one; onoperation(all, node.operation); draw(); }},
                       svg("rect", {width: node.width, height: node.height, rx: one.op === "parameter" ? 19 : 7}),
-                      svg("text", {x: node.width / 2, y: 16, "text-anchor": "middle", class: "mono label"}, labelOf(one, all)),
+                      svg("text", {x: node.width / 2, y: 16, "text-anchor": "middle", class: "mono label"}, one.label),
                       svg("text", {x: node.width / 2, y: 30, "text-anchor": "middle", class: "mono type"}, nameOf(one)));
     return tip(drawn, () => `${one.name} = ${one.text}\n${one.type}, ${format.bytes(one.bytes)}${one.line ? `\n${place_text(one.line)}` : ""}${one.is_dead ? "\ndead: no result needs it" : ""}${fateOf(one, operations)}`);
   }
+  function title(box, x, y, kind) {
+    const {name} = kernels[box.kernel], most = Math.floor((box.width - 50) / 7.2);
+    return svg("text", {x, y, class: `mono ${kind}`, style: `--own: ${colour(box.kernel)}`}, name.length > most ? name.slice(0, most - 1) + "…" : name);
+  }
+  /** Once more above the lines, which cross it. */
+  const titleAbove = (box) => title(box, box.x - box.width / 2 + 30, box.y - box.height / 2 + 18, "title-above");
   function drawBox(box) {
     const kernel = kernels[box.kernel], left = box.x - box.width / 2, top = box.y - box.height / 2;
-    const most = Math.floor((box.width - 50) / 7.2);
-    const name = kernel.name.length > most ? kernel.name.slice(0, most - 1) + "…" : kernel.name;
     const toggle = (event) => {
       event.stopPropagation();
       if (!state.collapsed.delete(box.kernel)) state.collapsed.add(box.kernel);
@@ -233,8 +229,7 @@ function graphView({operations, traced, kernels}, {onkernel, onoperation}) {
     return svg("g", {class: "kernel" + (state.query && state.stage.boxes[box.kernel].operations.some((i) => matches(list()[i])) ? " hit" : ""), style: `--own: ${colour(box.kernel)}`, transform: `translate(${left} ${top})`,
                      "data-kernel": box.kernel, onclick: () => onkernel(box.kernel)},
                svg("rect", {class: "body", width: box.width, height: box.height, rx: 10}),
-               tip(svg("g", {class: "head"}, svg("rect", {class: "bar", width: box.width, height: HEAD - 4, rx: 10}),
-                       svg("text", {x: 30, y: 18, class: "mono title"}, name)), () => `kernel ${kernel.name}: ${kernel.ops.join(", ") || "copies"}\n${sub}\nclick for its code`),
+               tip(svg("g", {class: "head"}, svg("rect", {class: "bar", width: box.width, height: HEAD - 4, rx: 10}), title(box, 30, 18, "title")), () => `kernel ${kernel.name}: ${kernel.ops.join(", ") || "copies"}\n${sub}\nclick for its code`),
                svg("g", {class: "toggle", onclick: toggle, role: "button", "aria-label": box.collapsed ? "Show operations" : "Hide operations"},
                    svg("rect", {x: 2, y: 0, width: 26, height: HEAD - 4, rx: 8}), svg("path", {d: box.collapsed ? "M12 8L19 13L12 18z" : "M10 10L15 17L20 10z"})),
                box.collapsed && svg("text", {x: box.width / 2, y: 43, "text-anchor": "middle", class: "type"}, sub));
@@ -244,7 +239,7 @@ function graphView({operations, traced, kernels}, {onkernel, onoperation}) {
     inside.replaceChildren(
       ...boxes.map(drawBox),
       ...lines.map((line) => svg("path", {d: pathOf(line), class: "edge" + (line.memory ? " memory" : ""), "marker-end": "url(#arrow)", style: line.kernel === undefined ? null : `--own: ${colour(line.kernel)}`})),
-      ...nodes.map(drawNode));
+      ...boxes.map(titleAbove), ...nodes.map(drawNode));
   }
   function arrange({keep = false} = {}) {
     state.scene = fusedScene(list(), state.stage.boxes, state.collapsed);

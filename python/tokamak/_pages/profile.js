@@ -201,6 +201,9 @@ function showProfile({title, runs: [run]}) {
   ]);
 }
 
+/** How many times as much; there is no number for it where nothing is left. */
+const ratio = (before, after) => (after ? `${(before / after).toFixed(2)} ×` : "–");
+
 function showComparison({title, runs, agree}) {
   const names = [];
   for (const run of runs) {
@@ -215,8 +218,8 @@ function showComparison({title, runs, agree}) {
   const [eager, compiled] = runs;
   const chosen = details();
   const tiles = el("div", {class: "tiles"},
-    tile("Time", `${(eager.ns / Math.max(compiled.ns, 1)).toFixed(2)} ×`, `${seconds(eager.ns)} → ${seconds(compiled.ns)}`),
-    tile("Memory traffic", `${(eager.bytes / Math.max(compiled.bytes, 1)).toFixed(2)} ×`, `${format.bytes(eager.bytes)} → ${format.bytes(compiled.bytes)}`),
+    tile("Time", ratio(eager.ns, compiled.ns), `${seconds(eager.ns)} → ${seconds(compiled.ns)}`),
+    tile("Memory traffic", ratio(eager.bytes, compiled.bytes), `${format.bytes(eager.bytes)} → ${format.bytes(compiled.bytes)}`),
     tile("Kernels", `${eager.kernels} → ${compiled.kernels}`), tile("Operations", format.count(compiled.flops), `${format.count(eager.flops)} before`));
   compose([el("h1", {}, title), el("p", {class: "soft"}, "Above, one kernel per operation, as recorded; below, compiled. Both on the same axis."), tiles,
            !agree && el("p", {class: "card bad"}, "The results differ.")].filter(Boolean), [

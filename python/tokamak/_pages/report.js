@@ -237,7 +237,7 @@ const place_text = (line) => `${line.file.split("/").pop()}:${line.line}${line.f
     const views = operations.filter((one) => one.is_view).length, copied = sum(e.layouts, (one) => one.bytes_copied);
     const list = e.layouts.length ? table([{name: "value", of: (one) => el("span", {class: "mono"}, one.value)}, {name: "how", of: (one) => one.decision}, {name: "in", of: (one) => (one.kernel === null ? "the program" : kernelLink(one.kernel))},
                                            {name: "copied in every run", number: true, of: (one) => (one.bytes_copied ? format.bytes(one.bytes_copied) : "–")}], e.layouts, {id: "layout-table"}) : null;
-    return section("layout", "Layout and copies", el("p", {class: "soft"}, `${format.plural(views, "view")} (reshapes, transposes, slices, broadcasts) ${views === 1 ? "is" : "are"} index arithmetic of the readers. ${copied ? format.bytes(copied) + " are copied or packed in every run." : "Nothing is copied."}`), list);
+    return section("layout", "Layout and copies", el("p", {class: "soft"}, `${views ? `${format.plural(views, "view")} (reshapes, transposes, slices, broadcasts) ${views === 1 ? "is" : "are"} index arithmetic of the readers. ` : "There are no views. "}${copied ? format.bytes(copied) + " are copied or packed in every run." : "Nothing is copied."}`), list);
   }
   function deadSection() {
     const unused = traced.filter((one) => one.op === "parameter" && one.is_dead);

@@ -37,7 +37,7 @@ def contents(e: Explanation) -> dict[str, Any]:
     """Everything on the page."""
     with Progress("making the code of kernels") as progress:
         kernels, codes = _kernels(e, progress)
-    measured = e.measured
+    measured, traced, operations = e.measured, e.traced, e.operations
     return {
         "kind": "explanation",
         "version": _native.__version__,
@@ -48,8 +48,10 @@ def contents(e: Explanation) -> dict[str, Any]:
         "optimized": e.optimized,
         "kernels": kernels,
         "codes": codes,
-        "operations": [_operation(one) for one in e.operations],
-        "traced": [{**_operation(one), "becomes": one.becomes, "done_by": one.done_by} for one in e.traced],
+        "operations": [_operation(one, operations) for one in operations],
+        "traced": [
+            {**_operation(one, traced), "becomes": one.becomes, "done_by": one.done_by} for one in traced
+        ],
         "dead": [i for i, one in enumerate(e.traced) if one.is_dead and not one.is_view and one.inputs],
         "passes": [_fields(one, _PASS) for one in e.passes],
         "refused": [{**_fields(one, _REFUSED), "line": _line(one.line)} for one in e.refused],
@@ -112,7 +114,7 @@ def _line(line: _native.SourceLocation) -> dict[str, Any] | None:
     return {"file": shown_file(line.file), "line": line.line, "function": line.function}
 
 
-def _operation(one: _native.OperationReport) -> dict[str, Any]:
+def _operation(one: _native.OperationReport, all_of_them: list[_native.OperationReport]) -> dict[str, Any]:
     names = (
         "name",
         "op",
@@ -126,7 +128,8 @@ def _operation(one: _native.OperationReport) -> dict[str, Any]:
         "is_written",
         "kernels",
     )
-    return {**_fields(one, names), "line": _line(one.line)}
+    label = graph.first_line(one, all_of_them)
+    return {**_fields(one, names), "label": label, "line": _line(one.line)}
 
 
 def _kernels(e: Explanation, progress: Progress) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from html import escape
 from os import PathLike
 
+from .. import _endings
+
 __all__ = ["INK", "LINE", "SOFT", "WARN", "Picture", "clipped", "colour", "element", "label"]
 
 INK, SOFT, LINE, WARN = "#1b1f24", "#59636e", "#d9dde3", "#b3261e"
@@ -39,8 +41,10 @@ class Picture:
         return f"<picture: {self._title}>"
 
     def save(self, path: str | PathLike[str]) -> None:
+        """Writes it to a file whose name ends in .svg."""
         from .._pages import write
 
+        _endings.check(path, _endings.PICTURE, "a picture")
         write(path, self.svg)
 
     def as_image(self) -> str:

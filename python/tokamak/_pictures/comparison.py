@@ -23,9 +23,8 @@ def comparison_picture(comparison: Comparison) -> Picture:
     runs = (comparison.eager, comparison.compiled)
     longest = max(*(run.ns for run in runs), 1)
     largest = max(*(run.bytes for run in runs), 1)
-    traffic = comparison.eager.bytes / max(comparison.compiled.bytes, 1)
     parts = [label(comparison.name, 0, 12, mono=True, font_weight="bold", font_size=14)]
-    verdict = f"{comparison.speedup:.1f} times as fast, {traffic:.1f} times less memory traffic"
+    verdict = comparison.verdict(digits=1)
     parts.append(label(verdict, 8.6 * len(comparison.name) + 14, 12, fill=SOFT, font_size=13))
     y = 34.0
     for run in runs:

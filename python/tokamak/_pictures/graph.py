@@ -14,12 +14,13 @@ from .layers import Placed, Point, Size, layered
 if TYPE_CHECKING:
     from .._explanation import Explanation
 
-__all__ = ["MOST_OPERATIONS", "graph_picture"]
+__all__ = ["MOST_OPERATIONS", "first_line", "graph_picture"]
 
 MOST_OPERATIONS = 80  # beyond, kernels are drawn closed
 _MOST_BOXES = 200
 _HEAD, _PAD, _NODE = 26.0, 12.0, 38.0
 _ENTRY = (6.0, 0.0)
+_IN_ANY_ORDER = {"add", "mul", "max", "min", "hypot", "bit_and", "bit_or", "bit_xor", "eq", "ne"}  # operands
 
 
 @dataclass
@@ -211,7 +212,7 @@ class _Drawing:
                     stroke_dasharray=dashes,
                 ),
                 label(
-                    _first_line(one, self.all),
+                    first_line(one, self.all),
                     x,
                     y - 3,
                     mono=True,
@@ -274,11 +275,13 @@ def _is_number(one: _native.OperationReport) -> bool:
     return one.op == "constant" and not one.name.startswith("%")
 
 
-def _first_line(one: _native.OperationReport, all_of_them: list[_native.OperationReport]) -> str:
-    """The op, and the numbers it is with."""
+def first_line(one: _native.OperationReport, all_of_them: list[_native.OperationReport]) -> str:
+    """What a node says first: the op, and the numbers it is with; all operands in their order where that has a meaning."""
     name = one.name if one.op == "parameter" else one.op.removeprefix("reduce_")
-    numbers = [all_of_them[i].name for i in one.inputs if _is_number(all_of_them[i])]
-    return clipped(f"{name} · {', '.join(numbers)}" if numbers else name, 26)
+    inputs = [all_of_them[i] for i in one.inputs]
+    is_ordered = len(inputs) > 1 and one.op not in _IN_ANY_ORDER
+    told = [other.name for other in inputs if is_ordered or _is_number(other)]
+    return clipped(f"{name} · {', '.join(told)}" if told else name, 26)
 
 
 def _second_line(one: _native.OperationReport) -> str:
@@ -286,7 +289,7 @@ def _second_line(one: _native.OperationReport) -> str:
 
 
 def _size(one: _native.OperationReport, all_of_them: list[_native.OperationReport]) -> Size:
-    width = max(58.0, 7.6 * len(_first_line(one, all_of_them)) + 20, 6.5 * len(_second_line(one)) + 18)
+    width = max(58.0, 7.6 * len(first_line(one, all_of_them)) + 20, 6.5 * len(_second_line(one)) + 18)
     return width, _NODE
 
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "driver/bug_report.h"
 #include "driver/checks/kernel_function.h"
 #include "driver/checks/nan_origin.h"
 #include "interp/oracle/oracle.h"
@@ -68,7 +67,6 @@ class Observer final : public ProgramObserver {
   explicit Observer(const ObservedProgram& program)
       : checks_(program.options.checks),
         looseness_{.contracted = program.options.fast_math, .functions = !is_enabled(Part::vector_math)},
-        traced_(program.traced),
         whole_(observed_whole(program.traced)) {
     if (!checks_.compare_values()) return;
     kernels_.resize(program.assembled.program->steps.size());
@@ -87,10 +85,6 @@ class Observer final : public ProgramObserver {
   void after_run(const BlockMemory& memory) const override {
     if (checks_.has(Check::shadow))
       compare(whole_, memory, "; every kernel is right, so a pass has changed the meaning of the graph");
-  }
-
-  InternalError with_program(const InternalError& error) const override {
-    return with_bug_report(error, traced_);
   }
 
  private:
@@ -138,7 +132,6 @@ class Observer final : public ProgramObserver {
 
   const Checks checks_;
   const Looseness looseness_;
-  const Graph traced_;
   const ObservedFunction whole_;
   std::vector<ObservedFunction> kernels_;  ///< by step
 };

@@ -140,7 +140,21 @@ def test_work_in_another_shape_is_not_gone():
     def centred(x):
         return x - x.mean(axis=0)
 
-    for f, x in ((spread, np.ones(1000)), (centred, f32(64, 32)), (spread, f32(30, 40))):
+    def normed(x):
+        x = np.tanh(x)
+        return x / (x.std(axis=0) + 1e-3)
+
+    def attending(x):
+        e = np.exp(x @ x.T / 8 - 3)
+        return (e / e.sum(axis=-1, keepdims=True)) @ x
+
+    for f, x in (
+        (spread, np.ones(1000)),
+        (centred, f32(64, 32)),
+        (spread, f32(30, 40)),
+        (normed, f32(64, 64)),
+        (attending, f32(128, 64)),
+    ):
         e = tk.jit(f).explain(x)
         for one in e.traced:
             if one.op in ("div", "sub", "mul", "reduce_sum", "sqrt"):

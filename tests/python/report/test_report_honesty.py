@@ -13,6 +13,7 @@ import tokamak as tk
 from report_programs import f32
 from tokamak import _format, _measure, _native, _pages
 from tokamak._pages import report
+from tokamak._pictures.graph import first_line
 
 
 def set_start(x):
@@ -147,8 +148,26 @@ def test_a_product_in_pieces_is_drawn_in_all_its_kernels(browser, tmp_path):
         if stage == "As traced":
             assert all(product in operations for operations in inside)
     assert tab.problems == []
-    titles = sum(kernel.name == "dot" for kernel in e.kernels)
-    assert e.draw("graph").svg.count(">dot<") - titles == len(e.kernels)
+    label = first_line(e.traced[product], e.traced)
+    assert label == f"dot · {e.traced[e.traced[product].inputs[0]].name}, %y"
+    assert e.draw("graph").svg.count(f">{label}<") == len(e.kernels)
+
+
+def test_what_every_turn_of_a_loop_repeats_is_drawn_where_that_turn_is():
+    """Writes to a part of an array have masks, which are the same in every turn and merged: kernels compute them again, each its own."""
+
+    def smoothed(u):
+        for _ in range(5):
+            u[1:-1, 1:-1] = 0.25 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:])
+        return u
+
+    e = tk.jit(smoothed).explain(np.ones((64, 64)))
+    assert len(e.kernels) > 3
+    for k in range(len(e.kernels)):
+        for op in ("iota", "ge", "lt", "bit_and", "select", "mul"):
+            traced = [one.name for one in e.traced if one.op == op and k in one.kernels]
+            computed = [one.name for one in e.operations if one.op == op and k in one.kernels]
+            assert len(traced) == len(computed), (op, traced, computed)
 
 
 def test_operations_are_drawn_where_they_are_computed():

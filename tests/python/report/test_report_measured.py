@@ -102,3 +102,15 @@ def test_predictions_are_of_the_right_size(function, shapes):
     for kernel, took in zip(e.kernels, e.measured.kernels, strict=True):
         for seconds in (kernel.predicted_ns / 1e9, _measure.predicted_seconds(kernel, e.measured)):
             assert 1 / 4 < seconds / took.seconds < 4, kernel
+
+
+def test_columns_of_large_arrays_are_predicted_to_take_longer_than_rows():
+    """A part of every row, the next one page on: the least that memory takes is far from what that takes."""
+
+    def work(shape, axis):
+        (kernel,) = tk.jit(lambda x: x.sum(axis=axis)).explain(np.ones(shape)).kernels
+        return kernel.work
+
+    assert work((4096, 1024), 0) > 5 * work((4096, 1024), 1)
+    assert work((64, 512), 0) < 2 * work((64, 512), 1)  # the cache has all of it
+    assert work((100_000, 16), 0) < 2 * work((100_000, 16), 1)  # whole rows

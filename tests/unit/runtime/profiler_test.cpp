@@ -210,6 +210,37 @@ TEST(ProfileWriter, SaysWhatItCannotWrite) {
   EXPECT_THROW(full.close(), UserError);
 }
 
+TEST(ProfileWriter, LeavesWhatAnotherRunHasWrittenUntilThereIsSomething) {
+  const std::string path = testing::TempDir() + "kept-" + std::to_string(getpid()) + ".json";
+  std::ofstream(path) << "of an earlier run";
+  {
+    const ProfileSession session;
+    ProfileWriter writer(session, path);
+    EXPECT_EQ(text_of(path), "of an earlier run");
+    writer.close_after_failure();
+    EXPECT_EQ(text_of(path), "of an earlier run");
+  }
+  {
+    const ProfileSession session;
+    ProfileWriter writer(session, path);
+    { const ProfileScope scope(ProfileCategory::kernel, "brief"); }
+    writer.close_after_failure();
+    EXPECT_THAT(text_of(path), testing::StartsWith("[\n{"));
+    EXPECT_THAT(text_of(path), HasSubstr("\"brief\""));
+    EXPECT_THAT(text_of(path), testing::EndsWith("}\n]\n"));
+  }
+  std::ofstream(path) << "of an earlier run, which was longer than what is written now: "
+                      << std::string(500, '.');
+  {
+    const ProfileSession session;
+    ProfileWriter writer(session, path);
+    writer.close();  // nothing ran, and all went well
+    EXPECT_THAT(text_of(path), testing::StartsWith("[\n{"));
+    EXPECT_THAT(text_of(path), testing::EndsWith("}\n]\n"));
+  }
+  std::remove(path.c_str());
+}
+
 TEST(ProfileWriter, LeavesTheFileToTheParentOfAFork) {
   const std::string path = testing::TempDir() + "fork-" + std::to_string(getpid()) + ".json";
   ProfileSession session;
