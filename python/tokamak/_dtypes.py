@@ -52,15 +52,15 @@ def is_integer(dtype: np.dtype[Any]) -> bool:
 def check(dtype: Any) -> np.dtype[Any]:
     """A dtype that arrays can have."""
     found = np.dtype(dtype)
+    if found.kind in "biuf" and found.itemsize <= 8:
+        return found if found.isnative else found.newbyteorder("=")
     if is_bfloat16(found):
         know_bfloat16()
         return found
-    if found.kind not in "biuf" or found.itemsize > 8:
-        fail(
-            UserTypeError,
-            f"dtype {found} is not supported; bool, integers, and floats of 16, 32 and 64 bits are",
-        )
-    return found.newbyteorder("=")
+    fail(
+        UserTypeError,
+        f"dtype {found} is not supported; bool, integers, and floats of 16, 32 and 64 bits are",
+    )
 
 
 def float_for(dtype: np.dtype[Any]) -> np.dtype[Any]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ._array import Array
 
 Scalar = (bool, int, float)
+_asarray = np.asarray  # NumPy's own: while a function is traced, np.asarray has to find out who calls it
 
 
 def apply(op: str, *operands: Array, **attributes: Any) -> Array:
@@ -43,7 +44,7 @@ def is_number(value: object) -> bool:
 
 def constant(value: Any, dtype: np.dtype[Any]) -> Array:
     """An Array holding `value`; OverflowError when an integer does not fit, as in NumPy."""
-    return _native.wrap(np.asarray(value, dtype))
+    return _native.wrap(_asarray(value, dtype))
 
 
 def as_array(value: Any) -> Array:
@@ -57,11 +58,11 @@ def as_array(value: Any) -> Array:
             value = plain_ndarray(value)
         return _sharing.with_memory(_native.wrap(value))
     if isinstance(value, (bool, int, float, np.generic)):
-        return _native.wrap(_numeric(np.asarray(value)))
+        return _native.wrap(_numeric(_asarray(value)))
     if isinstance(value, (list, tuple)):
         return _from_sequence(value)
     if isinstance(value, range):
-        return _native.wrap(np.asarray(value))
+        return _native.wrap(_asarray(value))
     fail(UserTypeError, f"a {type(value).__name__} is not an array or a number")
 
 
@@ -80,16 +81,16 @@ def _numeric(array: np.ndarray) -> np.ndarray:
 def _from_sequence(values: Sequence[Any]) -> Array:
     """A nested list: of numbers, or with Arrays in it."""
     if not any(_holds_array(value) for value in values):
-        return _native.wrap(_numeric(np.asarray(values)))
+        return _native.wrap(_numeric(_asarray(values)))
     from ._numpy import joining
 
     return joining.stack([as_array(value) for value in values])
 
 
 def _holds_array(value: Any) -> bool:
-    if isinstance(value, (list, tuple)):
-        return any(_holds_array(item) for item in value)
-    return is_array(value)
+    if is_array(value):
+        return True
+    return isinstance(value, (list, tuple)) and any(_holds_array(item) for item in value)
 
 
 def convert(x: Array, dtype: np.dtype[Any]) -> Array:

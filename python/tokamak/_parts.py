@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,6 +19,7 @@ _MOST_PLACES = 256  # of more than that all of the argument is given back
 _LARGE = (
     1 << 14
 )  # elements: writing all of a smaller array is faster than several parts of it, each in a kernel of its own
+_empty = np.empty  # NumPy's own, also while a function is traced
 _LINE = 8  # elements of a cache line: steps as short lead to all lines
 
 
@@ -47,8 +49,8 @@ class Parts:
         """What was written to; nothing where that may be all of the argument."""
         if not self.places:
             return []
-        total = int(np.prod(self.shape))
-        if sum(int(np.prod(shape)) for _, shape in self.places) >= total:
+        total = math.prod(self.shape)
+        if sum(math.prod(shape) for _, shape in self.places) >= total:
             is_written = np.zeros(self.shape, np.bool_)
             for part, shape in self.places:
                 _view(is_written, part, shape)[...] = True
@@ -74,7 +76,7 @@ class Parts:
         self.values[key] = value
         written = sum(one.size for one in self.values.values())
         is_one_run = len(self.values) == 1 and self._is_run(part, value.shape)
-        most = np.prod(self.shape) // (1 if is_one_run else 2)
+        most = math.prod(self.shape) // (1 if is_one_run else 2)
         if len(self.values) > _MOST_PARTS or written > most:
             self.values = None
 
@@ -116,14 +118,14 @@ class Parts:
         if len(shape) != len(self.shape) or min(steps) < 1 or not self._is_run(whole, self.shape):
             return None
         gap = max(step for step, stride in zip(steps, self.strides, strict=True) if abs(stride) == 1)
-        reached = np.prod(shape) * gap
-        is_most = 1 < gap <= _LINE and 2 * reached > np.prod(self.shape)
+        reached = math.prod(shape) * gap
+        is_most = 1 < gap <= _LINE and 2 * reached > math.prod(self.shape)
         return (list(part.starts), steps) if is_most else None
 
 
 def _part_after(steps: list[_sharing.Change], shape: tuple[int, ...]) -> Part | None:
     """The part that views of views of an array are; None where it is all of it, or no such part."""
-    whole = np.empty(shape, np.int8)
+    whole = _empty(shape, np.int8)
     made = whole
     for step in steps:
         made = step(made)

@@ -13,11 +13,10 @@ other.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -33,14 +32,16 @@ Change = Callable[[Any], Any]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-@contextlib.contextmanager
-def tracking() -> Iterator[None]:
+class tracking:
     """What is recorded inside only keeps track of what memory becomes: where nothing needs it, it is not recorded after all."""
-    before = _native.set_tracking(True)
-    try:
-        yield
-    finally:
-        _native.set_tracking(before)
+
+    __slots__ = ("_before",)
+
+    def __enter__(self) -> None:
+        self._before = _native.set_tracking(True)
+
+    def __exit__(self, *raised: object) -> None:
+        _native.set_tracking(self._before)
 
 
 class Root:
@@ -215,7 +216,7 @@ def is_view(function: Callable[..., Any]) -> bool:
 
 def owned(result: Any, inputs: Sequence[Any]) -> Any:
     """The result of a function that NumPy gives memory of its own: never one of the inputs."""
-    if isinstance(result, (tuple, list)):
+    if issubclass(type(result), (tuple, list)):  # of an Array its class would have to be asked for
         return type(result)(owned(one, inputs) for one in result)
     is_one_of_them = result is not None and any(result is one for one in inputs)
     return fresh(result) if is_one_of_them else result
@@ -247,7 +248,10 @@ def view(
 
 def reshaped_strides(x: Array, shape: Sequence[int]) -> tuple[int, ...] | None:
     """The strides of x in another shape; None where NumPy has to copy."""
-    like = np.lib.stride_tricks.as_strided(np.empty(1, np.int8), x.shape, strides_of(x))
+    own = strides_of(x)
+    if [extent for extent in x.shape if extent != 1] == list(shape) and 0 not in shape:
+        return tuple(stride for stride, extent in zip(own, x.shape, strict=True) if extent != 1)
+    like = np.lib.stride_tricks.as_strided(np.empty(1, np.int8), x.shape, own)
     try:
         like.shape = tuple(shape)
     except AttributeError:

@@ -1,6 +1,9 @@
 """Computed values written to arrays that the function makes of what is known: np.eye, np.arange, np.array([1, 2]) and the like."""
 
+import copy
+import inspect
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -174,3 +177,34 @@ def test_copies_of_arrays_from_outside(function):
 def test_conversions_say_what_to_use(function, instead):
     with pytest.raises(TypeError, match=instead):
         tk.jit(function)(X)
+
+
+@pytest.mark.parametrize("name", ["zeros", "full", "asarray", "take", "isscalar", "errstate"])
+def test_functions_are_known_as_ever_while_a_function_is_traced(name):
+    own = getattr(np, name)
+
+    def told(function):
+        try:
+            signature = str(inspect.signature(function))
+        except ValueError:
+            signature = None
+        return function.__name__, function.__module__, function.__doc__, repr(function), signature
+
+    wanted = told(own)
+
+    def f(x):
+        found = getattr(np, name)
+        assert told(found) == wanted
+        assert copy.deepcopy(found) is found and pickle.loads(pickle.dumps(found)) is found
+        z = np.zeros(x.shape)
+        z[1:] = x[1:]
+        return z
+
+    check(f, X)
+    assert getattr(np, name) is own
+
+
+def test_methods_are_replaced_as_methods():
+    call, get = np.vectorize.__call__, type(np.r_).__getitem__
+    check(lambda x: np.vectorize(lambda v: v + 1)(x) + np.r_[x[:1], x[1:]], X)
+    assert np.vectorize.__call__ is call and type(np.r_).__getitem__ is get

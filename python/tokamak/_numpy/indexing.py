@@ -100,9 +100,12 @@ def expanded(x: Any, key: Any) -> list[Any]:
     given = [_item(x, item) for item in (key if isinstance(key, tuple) else (key,))]
     items: list[Any] = []
     for i, item in enumerate(given):
+        if not _is_known_mask(item):
+            items.append(item)
+            continue
         is_behind = any(one is Ellipsis for one in given[:i])
         axis = x.ndim - sum(map(_axes_of, given[i:])) if is_behind else sum(map(_axes_of, given[:i]))
-        items += _items(x, item, axis)
+        items += _places_of(x, item, axis)
     used = sum(item is not None and item is not Ellipsis for item in items)
     if used > x.ndim:
         fail(UserIndexError, f"too many indices for {x._type_text}: {used} were given")
@@ -142,10 +145,8 @@ def _axes_of(item: Any) -> int:
     return int(item.ndim) if _is_known_mask(item) else 1
 
 
-def _items(x: Any, item: Any, axis: int) -> list[Any]:
-    """One item of a key; a known mask is an array of indices for each of its axes."""
-    if not _is_known_mask(item):
-        return [item]
+def _places_of(x: Any, item: Any, axis: int) -> list[Any]:
+    """A known mask in a key: an array of indices for each of its axes."""
     if item.ndim == 0:
         unsupported("indexing with a bool", "use np.where with three arguments")
     if item.shape != x.shape[axis : axis + item.ndim]:

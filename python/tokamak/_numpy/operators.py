@@ -46,6 +46,8 @@ def binary(ufunc: np.ufunc, python: Callable[[Any, Any], Any]) -> tuple[Any, Any
 
 
 def _is_operand(x: Array, value: Any, ufunc: np.ufunc) -> bool:
+    if isinstance(value, ArrayBase):
+        return True
     if isinstance(value, (list, tuple)) and (x._weak is not None or (ufunc == np.multiply and _is_count(x))):
         return False  # n * [0] repeats the list, and [0] + n is an error
     if type(value) is complex:

@@ -19,7 +19,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import CodeType
+from types import CodeType, MethodType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -230,7 +230,10 @@ class _Replacing:
             if owner is not None:
                 original = getattr(owner, one.name)
                 self._before.append((owner, one.name, original))
-                _set(owner, one.name, _replacement_of(one, original))
+                made = _made.get((one, original))
+                if made is None:
+                    made = _made[one, original] = _replacement(one, original)
+                _set(owner, one.name, made)
 
     def stop(self) -> None:
         self._traces -= 1
@@ -289,26 +292,30 @@ def is_store(code: CodeType, offset: int) -> bool:
     return 0 <= offset < len(code.co_code) and dis.opname[code.co_code[offset]] == "STORE_SUBSCR"
 
 
-def _made_for_arrays(original: Any) -> Any:
+def _make_for_arrays(original: Any, args: Any, kwargs: Any) -> Any:
     """What is done for Arrays; where there is an out=, by the way that writes to it."""
-
-    def make(*args: Any, **kwargs: Any) -> Any:  # to find out takes longer than most first calls may
-        if outs.has_out(original):
-            return dispatch.array_function(original, args, kwargs)
-        return TABLE[original](*args, **kwargs)
-
-    return make
+    if outs.has_out(original):
+        return dispatch.array_function(original, args, kwargs)
+    return TABLE[original](*args, **kwargs)
 
 
-def _replacement(one: Replaced, original: Any) -> Any:
-    if isinstance(original, np.ufunc):
-        from .of_lists import OfLists  # few functions need it
+class _Replacement:
+    # A function while a thread traces. All of them are made by the first trace, of which few are ever called: what they have of the
+    # original is looked up when it is asked for.
 
-        return OfLists(original)
-    make = one.make or _made_for_arrays(original)
+    def __init__(self, one: Replaced, original: Any) -> None:
+        self._one = one
+        self.__wrapped__ = original
+        self.__module__: Any = getattr(original, "__module__", None)  # that of the class would be found first
+        self.replaces = getattr(original, "replaces", original)
 
-    @functools.wraps(original)
-    def replaced(*args: Any, **kwargs: Any) -> Any:
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__wrapped__, name)
+
+    __doc__ = property(lambda self: self.__wrapped__.__doc__)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        one, original = self._one, self.__wrapped__
         if not _native.is_tracing():
             return original(*args, **kwargs)
         wanted = {key: value for key, value in kwargs.items() if key != "like"}
@@ -318,12 +325,30 @@ def _replacement(one: Replaced, original: Any) -> Any:
         is_users = one.by_anyone or (_is_called_by(caller, one.name) and not _is_memoised(caller))
         if not is_users:
             return original(*args, **kwargs)
-        made = make(*args, **wanted)
+        if one.make is None:
+            made = _make_for_arrays(original, args, wanted)
+        else:
+            made = one.make(*args, **wanted)
         is_new = one.name in _MAKING_ARRAYS and is_array(made) and made.ndim == 0
         return _sharing.with_memory(made) if is_new else made
 
-    replaced.replaces = getattr(original, "replaces", original)  # type: ignore[attr-defined]
-    return replaced
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """The function of a class is a method of its instances."""
+        return self if instance is None else MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        return repr(self.__wrapped__)
+
+    def __reduce__(self) -> str:
+        return str(self.__wrapped__.__qualname__)  # it is pickled, and copied, by name
+
+
+def _replacement(one: Replaced, original: Any) -> Any:
+    if not isinstance(original, np.ufunc):
+        return _Replacement(one, original)
+    from .of_lists import OfLists  # few functions need it
+
+    return OfLists(original)
 
 
 class _Memoised(threading.local):
@@ -344,14 +369,7 @@ def _is_memoised(frame: Any) -> bool:
     return False
 
 
-_made: dict[Any, Any] = {}
-
-
-def _replacement_of(one: Replaced, original: Any) -> Any:
-    made = _made.get((one, original))
-    if made is None:
-        made = _made[one, original] = _replacement(one, original)
-    return made
+_made: dict[Any, Any] = {}  # what replaces what
 
 
 @contextmanager
