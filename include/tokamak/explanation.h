@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -129,41 +130,58 @@ struct StageTime {
   double milliseconds;
 };
 
-/// Everything the compiler did for one function and one signature.
+/// Everything the compiler did for one function and one signature. All but times() is made when some of it is
+/// first asked for; any number of threads may ask.
 class TOKAMAK_API Explanation {
  public:
-  const std::vector<KernelReport>& kernels() const { return kernels_; }
-  const std::string& graph() const { return graph_; }                             ///< as traced
-  const std::string& optimized() const { return optimized_; }                     ///< after the passes
-  const std::vector<OperationReport>& traced() const { return traced_; }          ///< of graph()
-  const std::vector<OperationReport>& operations() const { return operations_; }  ///< of optimized()
-  const std::vector<PassReport>& passes() const { return passes_; }               ///< in the order they ran
-  const MemoryReport& memory() const { return memory_; }
-  const std::vector<LayoutReport>& layouts() const { return layouts_; }
-  const std::vector<RefusedFusion>& refused() const { return refused_; }
+  struct Contents {
+    std::vector<KernelReport> kernels;
+    std::string graph;
+    std::string optimized;
+    std::vector<OperationReport> traced;
+    std::vector<OperationReport> operations;
+    std::vector<PassReport> passes;
+    MemoryReport memory;
+    std::vector<LayoutReport> layouts;
+    std::vector<RefusedFusion> refused;
+    std::vector<std::string> steps;
+  };
+  /// `make` may be called more than once, and by several threads; it is dropped when the contents are there.
+  Explanation(std::vector<StageTime> times, std::function<Contents()> make);
+
+  const std::vector<KernelReport>& kernels() const { return contents().kernels; }
+  const std::string& graph() const { return contents().graph; }                     ///< as traced
+  const std::string& optimized() const { return contents().optimized; }             ///< after the passes
+  const std::vector<OperationReport>& traced() const { return contents().traced; }  ///< of graph()
+  /// Of optimized().
+  const std::vector<OperationReport>& operations() const { return contents().operations; }
+  const std::vector<PassReport>& passes() const { return contents().passes; }  ///< in the order they ran
+  const MemoryReport& memory() const { return contents().memory; }
+  const std::vector<LayoutReport>& layouts() const { return contents().layouts; }
+  const std::vector<RefusedFusion>& refused() const { return contents().refused; }
   const std::vector<StageTime>& times() const { return times_; }
-  const std::vector<std::string>& steps() const { return steps_; }  ///< the program: one line per step
+  const std::vector<std::string>& steps() const { return contents().steps; }  ///< one line per step
 
   /// What recording the graph took, which the front end knows: the first of the stages.
   void add_tracing(double milliseconds) { times_.insert(times_.begin(), {"trace", milliseconds}); }
 
-  /// The function writes to this parameter, which the front end knows: it is not without use.
+  /// The function writes to this parameter, which the front end knows: it is not without use. Said before
+  /// others may ask.
   void note_written(size_t parameter);
+
+  /// Makes now what would be made later.
+  void make() const;
 
   /// A summary for a terminal.
   std::string to_string() const;
 
-  std::vector<KernelReport> kernels_;
-  std::string graph_;
-  std::string optimized_;
-  std::vector<OperationReport> traced_;
-  std::vector<OperationReport> operations_;
-  std::vector<PassReport> passes_;
-  MemoryReport memory_;
-  std::vector<LayoutReport> layouts_;
-  std::vector<RefusedFusion> refused_;
+ private:
+  const Contents& contents() const;
+
+  struct Making;  ///< what the contents are made from, then they themselves; copies share it
+
   std::vector<StageTime> times_;
-  std::vector<std::string> steps_;
+  std::shared_ptr<Making> making_;
 };
 
 }  // namespace tokamak

@@ -17,6 +17,7 @@
 #include "ir/text.h"
 #include "passes/pipeline.h"
 #include "runtime/profiler.h"
+#include "runtime/thread_pool.h"
 #include "support/cpu.h"
 #include "support/log.h"
 
@@ -76,11 +77,10 @@ Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const
   StageClock clock;
 
   // 1. Passes: fold, simplify, merge what is equal, drop what is dead, compose views.
-  PipelineOptions pipeline;
-  pipeline.fused_multiply_add = cpu.fma;
-  pipeline.disabled = options.disabled_passes;
-  const LastingNames names(graph);
-  PassJournal journal(pipeline, names);
+  PipelineOptions pipeline = pipeline_for(options, cpu);
+  LastingNames names(graph);
+  const bool explained_at_once = is_explained_at_once(graph);
+  PassJournal journal(pipeline, names, explained_at_once);
   const std::unique_ptr<ProgramDump> dump = ProgramDump::begin(graph);
   if (dump != nullptr) {
     pipeline.after_pass = [&dump, note = pipeline.after_pass](std::string_view pass, const Graph& after) {
@@ -88,13 +88,9 @@ Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const
       dump->after_pass(pass, after);
     };
   }
-  if (!options.optimize) {
-    pipeline.passes = {"expand-products"};  // kernels of products have a matrix on each side
-    pipeline.as_recorded = true;
-  }
   if (logging::enabled(logging::Channel::passes))
     logging::log(logging::Channel::passes, "before the passes\n" + print(graph, kForPeople));
-  const Graph optimized = run_pipeline(graph, pipeline);
+  Graph optimized = run_pipeline(graph, pipeline);
   clock.finish("passes");
 
   // 2. Fusion: which operations share a kernel.
@@ -122,7 +118,7 @@ Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const
                         is_read_soon(optimized, fusion.kernels, kernel, cpu)});
   }
   OutputsInPlace in_place;
-  const auto kernels = [&] {
+  auto kernels = [&] {
     const PagePreparation while_compiling(new_results(optimized, options));
     const CodeOptions code{.fast_math = options.fast_math,
                            .bounds_checked = options.checks.has(Check::bounds)};
@@ -136,25 +132,38 @@ Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const
   clock.finish("code");
 
   // 4. The memory plan, and the steps of the program on it.
-  const Assembled assembled =
+  Assembled assembled =
       assemble(optimized, names.of(optimized), layouts, options, fusion.kernels, kernels, in_place);
   if (options.checks.any())
     assembled.program->observer = make_observer({graph, optimized, options, fusion.kernels, assembled});
   clock.finish("plan");
 
-  const std::shared_ptr<Explanation> explanation =
-      explain({graph, optimized, names, journal.passes(), layouts, options, fusion, kernels, assembled, cpu,
-               clock.times()});
-  assembled.program->with_program = [text = explanation->graph()](const InternalError& error) {
-    return with_bug_report(error, text);
-  };
+  Compiled compiled{assembled.program, nullptr};
+  Program& program = *assembled.program;
+  compiled.explanation = explain({graph,
+                                  std::move(optimized),
+                                  std::move(names),
+                                  journal.passes(),
+                                  explained_at_once,
+                                  {layouts.begin(), layouts.end()},
+                                  options,
+                                  std::move(fusion),
+                                  std::move(kernels),
+                                  std::move(assembled),
+                                  cpu,
+                                  ThreadPool::instance().num_threads()},
+                                 clock.times(), explained_at_once);
   if (options.checks.any()) {  // who looks for bugs gets one that runs, constants and all
-    assembled.program->with_program = [graph](const InternalError& error) {
-      return with_bug_report(error, graph);
-    };
+    program.with_program = [graph](const InternalError& error) { return with_bug_report(error, graph); };
+  } else {  // weak: what the explanation is made of has the program
+    program.with_program =
+        [explanation = std::weak_ptr<Explanation>(compiled.explanation)](const InternalError& error) {
+          const std::shared_ptr<Explanation> alive = explanation.lock();
+          return alive == nullptr ? error : with_bug_report(error, alive->graph());
+        };
   }
-  if (dump != nullptr) dump->finish(*explanation);
-  return {assembled.program, explanation};
+  if (dump != nullptr) dump->finish(*compiled.explanation);
+  return compiled;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "driver/report.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <sstream>
@@ -11,12 +12,14 @@
 #include "ir/text.h"
 #include "ops/index_map.h"
 #include "runtime/profiler.h"
-#include "runtime/thread_pool.h"
 #include "support/log.h"
 #include "support/sizes.h"
 
 namespace tokamak {
 namespace {
+
+/// Constants of more than that are not kept for an explanation that nobody may ask for.
+constexpr int64_t kKeptBytes = 1 << 16;
 
 /// What KernelReport::code points to.
 struct ReportedCode {
@@ -103,64 +106,32 @@ void log_explanation(const Explanation& explanation) {
   }
 }
 
-}  // namespace
-
-void StageClock::finish(const char* stage) {
-  const auto now = std::chrono::steady_clock::now();
-  times_.push_back({stage, std::chrono::duration<double, std::milli>(now - start_).count()});
-  profiler::record(stage, {.category = ProfileCategory::compile,
-                           .start_ns = start_.time_since_epoch() / std::chrono::nanoseconds(1),
-                           .end_ns = now.time_since_epoch() / std::chrono::nanoseconds(1)});
-  start_ = now;
+/// With the graphs that the passes made.
+std::vector<PassReport> passes_of(const Journey& journey) {
+  if (journey.has_pass_graphs) return journey.passes;
+  const logging::Silence silence;
+  PipelineOptions options = pipeline_for(journey.options, journey.cpu);
+  PassJournal journal(options, journey.names, true);
+  run_pipeline(journey.traced, options);
+  std::vector<PassReport> passes = journal.passes();
+  if (passes.size() != journey.passes.size())
+    throw InternalError("the passes did something else when run again");
+  for (size_t i = 0; i < passes.size(); ++i) passes[i].milliseconds = journey.passes[i].milliseconds;
+  return passes;
 }
 
-PassJournal::PassJournal(PipelineOptions& options, const LastingNames& names) {
-  options.record = &records_;
-  options.after_pass = [this, &names](std::string_view, const Graph& graph) {
-    const PassRecord& record = records_.back();
-    if (!record.changed) return;
-    graphs_.push_back(print(graph, for_people(names.of(graph))));
-    if (logging::enabled(logging::Channel::passes))
-      logging::log(logging::Channel::passes, "after " + record.name + "\n" + graphs_.back());
-  };
-}
-
-std::vector<PassReport> PassJournal::passes() const {
-  std::vector<PassReport> reports;
-  auto graph = graphs_.begin();
-  for (const PassRecord& record : records_) {
-    const auto pass = std::ranges::find(graph_passes(), record.name, &GraphPass::name);
-    reports.push_back({record.name, std::string(pass->summary), pass->at_the_end ? -1 : record.round,
-                       record.milliseconds, static_cast<int64_t>(record.nodes_before),
-                       static_cast<int64_t>(record.nodes_after), record.changed,
-                       record.changed ? *graph++ : std::string()});
-  }
-  return reports;
-}
-
-std::vector<Layout> input_layouts(const Graph& graph, const FusedKernel& kernel,
-                                  std::span<const Layout> parameters) {
-  std::vector<Layout> layouts;
-  for (Value input : kernel.inputs) {
-    const auto& all = graph.parameters();
-    const auto position = static_cast<size_t>(std::find(all.begin(), all.end(), input) - all.begin());
-    layouts.push_back(position < all.size() ? parameters[position] : Layout{});
-  }
-  return layouts;
-}
-
-std::shared_ptr<Explanation> explain(const Journey& journey) {
-  auto explanation = std::make_shared<Explanation>();
-  explanation->graph_ = print(journey.traced, kForPeople);
-  explanation->optimized_ = print(journey.optimized, for_people(journey.names.of(journey.optimized)));
-  explanation->refused_ = journey.fusion.refused;
-  explanation->times_ = journey.times;
-  explanation->passes_ = journey.passes;
-  explanation->operations_ = fused_operations(journey);
-  explanation->traced_ = traced_operations(journey, explanation->operations_);
-  explanation->layouts_ = layouts_of(journey);
+/// All of the explanation.
+Explanation::Contents contents_of(const Journey& journey) {
+  Explanation::Contents contents;
+  contents.graph = print(journey.traced, kForPeople);
+  contents.optimized = print(journey.optimized, for_people(journey.names.of(journey.optimized)));
+  contents.refused = journey.fusion.refused;
+  contents.passes = passes_of(journey);
+  contents.operations = fused_operations(journey);
+  contents.traced = traced_operations(journey, contents.operations);
+  contents.layouts = layouts_of(journey);
   const Program& program = *journey.assembled.program;
-  const Roofline expected = expected_roofline(journey.cpu, ThreadPool::instance().num_threads());
+  const Roofline expected = expected_roofline(journey.cpu, journey.threads);
   for (size_t i = 0; i < journey.kernels.size(); ++i) {
     const FusedKernel& fused = journey.fusion.kernels[i];
     const CompiledKernel& compiled = *journey.kernels[i];
@@ -190,32 +161,99 @@ std::shared_ptr<Explanation> explain(const Journey& journey) {
     }
     report.from_disk_cache = compiled.is_from_disk();
     report.code = std::make_shared<const ReportedCode>(code_of(compiled, journey.cpu));
-    explanation->kernels_.push_back(std::move(report));
+    contents.kernels.push_back(std::move(report));
   }
   for (const Program::Step& step : program.steps) {
-    explanation->steps_.push_back(step.kernel->name + ": reads " + bytes_text(step.bytes_read) + ", writes " +
-                                  bytes_text(step.bytes_written));
+    contents.steps.push_back(step.kernel->name + ": reads " + bytes_text(step.bytes_read) + ", writes " +
+                             bytes_text(step.bytes_written));
   }
   for (const StepChain& chain : program.chains) {
-    explanation->steps_[chain.first] += "; together with the next " +
-                                        std::to_string(chain.shifts.size() - 1) + ", " +
-                                        std::to_string(chain.block_tasks) + " of " +
-                                        std::to_string(program.steps[chain.first].tasks) + " tasks at a time";
+    contents.steps[chain.first] += "; together with the next " + std::to_string(chain.shifts.size() - 1) +
+                                   ", " + std::to_string(chain.block_tasks) + " of " +
+                                   std::to_string(program.steps[chain.first].tasks) + " tasks at a time";
   }
-  explanation->memory_ = memory_of(journey);
-  log_explanation(*explanation);
-  return explanation;
+  contents.memory = memory_of(journey);
+  return contents;
 }
 
-void Explanation::note_written(size_t parameter) {
-  for (std::vector<OperationReport>* operations : {&traced_, &operations_}) {
-    size_t position = 0;
-    for (OperationReport& one : *operations) {
-      if (one.op != name_of(Op::parameter) || position++ != parameter) continue;
-      one.is_written = true;
-      one.is_dead = false;
-    }
+}  // namespace
+
+void StageClock::finish(const char* stage) {
+  const auto now = std::chrono::steady_clock::now();
+  times_.push_back({stage, std::chrono::duration<double, std::milli>(now - start_).count()});
+  profiler::record(stage, {.category = ProfileCategory::compile,
+                           .start_ns = start_.time_since_epoch() / std::chrono::nanoseconds(1),
+                           .end_ns = now.time_since_epoch() / std::chrono::nanoseconds(1)});
+  start_ = now;
+}
+
+PassJournal::PassJournal(PipelineOptions& options, const LastingNames& names, bool keeps_graphs)
+    : keeps_graphs_(keeps_graphs) {
+  options.record = &records_;
+  options.after_pass = [this, &names](std::string_view, const Graph& graph) {
+    if (!keeps_graphs_) return;
+    const PassRecord& record = records_.back();
+    graphs_.push_back(record.changed ? print(graph, for_people(names.of(graph))) : std::string());
+    if (record.changed && logging::enabled(logging::Channel::passes))
+      logging::log(logging::Channel::passes, "after " + record.name + "\n" + graphs_.back());
+  };
+}
+
+std::vector<PassReport> PassJournal::passes() const {
+  std::vector<PassReport> reports;
+  for (size_t i = 0; i < records_.size(); ++i) {
+    const PassRecord& record = records_[i];
+    const auto pass = std::ranges::find(graph_passes(), record.name, &GraphPass::name);
+    reports.push_back({record.name, std::string(pass->summary), pass->at_the_end ? -1 : record.round,
+                       record.milliseconds, static_cast<int64_t>(record.nodes_before),
+                       static_cast<int64_t>(record.nodes_after), record.changed,
+                       keeps_graphs_ ? graphs_[i] : std::string()});
   }
+  return reports;
+}
+
+std::vector<Layout> input_layouts(const Graph& graph, const FusedKernel& kernel,
+                                  std::span<const Layout> parameters) {
+  std::vector<Layout> layouts;
+  for (Value input : kernel.inputs) {
+    const auto& all = graph.parameters();
+    const auto position = static_cast<size_t>(std::find(all.begin(), all.end(), input) - all.begin());
+    layouts.push_back(position < all.size() ? parameters[position] : Layout{});
+  }
+  return layouts;
+}
+
+bool is_explained_at_once(const Graph& graph) {
+  using logging::Channel;
+  int64_t bytes = 0;
+  for (const Node& node : graph.nodes()) {
+    if (node.op == Op::constant) bytes += node.type.bytes();
+  }
+  return bytes > kKeptBytes ||
+         std::ranges::any_of(std::array{Channel::passes, Channel::fusion, Channel::memory, Channel::codegen},
+                             [](Channel channel) { return logging::enabled(channel); });
+}
+
+PipelineOptions pipeline_for(const CompileOptions& options, const Cpu& cpu) {
+  PipelineOptions pipeline;
+  pipeline.fused_multiply_add = cpu.fma;
+  pipeline.disabled = options.disabled_passes;
+  if (!options.optimize) {
+    pipeline.passes = {"expand-products"};  // kernels of products have a matrix on each side
+    pipeline.as_recorded = true;
+  }
+  return pipeline;
+}
+
+std::shared_ptr<Explanation> explain(Journey journey, std::vector<StageTime> times, bool at_once) {
+  auto explanation = std::make_shared<Explanation>(
+      std::move(times),
+      [journey = std::make_shared<const Journey>(std::move(journey))] { return contents_of(*journey); });
+  if (at_once) {
+    explanation->make();
+    log_explanation(*explanation);
+  }
+  return explanation;
 }
 
 std::string KernelReport::llvm() const { return text_of_stages(*this, emit_llvm); }
@@ -223,15 +261,15 @@ std::string KernelReport::assembly() const { return text_of_stages(*this, emit_a
 
 std::string Explanation::to_string() const {
   std::ostringstream text;
-  text << kernels_.size() << (kernels_.size() == 1 ? " kernel" : " kernels") << "\n";
-  for (const KernelReport& kernel : kernels_) {
+  text << kernels().size() << (kernels().size() == 1 ? " kernel" : " kernels") << "\n";
+  for (const KernelReport& kernel : kernels()) {
     text << "  " << kernel.name << "  reads " << bytes_text(kernel.bytes_read) << ", writes "
          << bytes_text(kernel.bytes_written) << "\n";
   }
-  text << "memory: " << bytes_text(memory_.peak_bytes) << " planned, " << bytes_text(memory_.naive_bytes)
+  text << "memory: " << bytes_text(memory().peak_bytes) << " planned, " << bytes_text(memory().naive_bytes)
        << " with a buffer for every operation\n";
-  if (!refused_.empty()) text << "not fused:\n";
-  for (const RefusedFusion& refused : refused_) {
+  if (!refused().empty()) text << "not fused:\n";
+  for (const RefusedFusion& refused : refused()) {
     text << "  " << refused.consumer << " with " << refused.producer << ": " << refused.reason
          << (refused.times > 1 ? " (" + std::to_string(refused.times) + " times)" : "") << "\n";
   }
@@ -243,9 +281,9 @@ std::string Explanation::to_string() const {
     text << (i == 0 ? "" : ", ") << times_[i].stage << " " << times_[i].milliseconds;
   }
   text << ")\n";
-  const auto from_disk = std::ranges::count_if(kernels_, &KernelReport::from_disk_cache);
+  const auto from_disk = std::ranges::count_if(kernels(), &KernelReport::from_disk_cache);
   if (from_disk > 0)
-    text << "from the disk cache: " << from_disk << " of " << kernels_.size() << " kernels\n";
+    text << "from the disk cache: " << from_disk << " of " << kernels().size() << " kernels\n";
   return text.str();
 }
 

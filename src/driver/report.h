@@ -38,33 +38,44 @@ class StageClock {
 /// Keeps and logs what every pass did, from when it is made to when the pipeline has run.
 class PassJournal {
  public:
-  /// Adds itself to the options, and stays where it is while they are used.
-  PassJournal(PipelineOptions& options, const LastingNames& names);
+  /// Adds itself to the options, and stays where it is while they are used. `keeps_graphs`: as text, after
+  /// each pass that changed something.
+  PassJournal(PipelineOptions& options, const LastingNames& names, bool keeps_graphs);
   PassJournal(const PassJournal&) = delete;
   PassJournal& operator=(const PassJournal&) = delete;
 
   std::vector<PassReport> passes() const;
 
  private:
+  bool keeps_graphs_;
   std::vector<PassRecord> records_;
-  std::vector<std::string> graphs_;  ///< after each that changed something
+  std::vector<std::string> graphs_;  ///< by record, if they are kept; empty where nothing changed
 };
+
+/// How the passes are run for a program.
+PipelineOptions pipeline_for(const CompileOptions& options, const Cpu& cpu);
 
 /// What the explanation of a compilation is made from.
 struct Journey {
-  const Graph& traced;
-  const Graph& optimized;
-  const LastingNames& names;
+  Graph traced;
+  Graph optimized;
+  LastingNames names;
   std::vector<PassReport> passes;
-  std::span<const Layout> layouts;
-  const CompileOptions& options;
-  const FusionResult& fusion;
-  const std::vector<std::shared_ptr<const CompiledKernel>>& kernels;
-  const Assembled& assembled;
-  const Cpu& cpu;
-  const std::vector<StageTime>& times;
+  bool has_pass_graphs;  ///< otherwise the passes are run again when somebody wants to see what they did
+  std::vector<Layout> layouts;
+  CompileOptions options;
+  FusionResult fusion;
+  std::vector<std::shared_ptr<const CompiledKernel>> kernels;
+  Assembled assembled;
+  const Cpu& cpu;  ///< one that stays
+  int threads;
 };
-std::shared_ptr<Explanation> explain(const Journey& journey);
+
+/// Whether the explanation of the program is to be made together with it: somebody wants to see it already,
+/// or what it is made from has much memory of its own.
+bool is_explained_at_once(const Graph& graph);
+
+std::shared_ptr<Explanation> explain(Journey journey, std::vector<StageTime> times, bool at_once);
 
 /// The layouts of a kernel's inputs: those of the function's parameters, dense for everything the program
 /// makes itself.

@@ -5,10 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "driver/compile.h"
 #include "ir/text.h"
 #include "runtime/roofline.h"
 #include "runtime/thread_pool.h"
+#include "support/log.h"
 
 namespace tokamak {
 namespace {
@@ -194,6 +197,64 @@ TEST(Report, AProductInPiecesIsInTheKernelsOfAllOfThem) {
   const OperationReport& product = e.traced().back();
   EXPECT_EQ(product.op, "dot");
   EXPECT_EQ(product.kernels.size(), e.kernels().size());
+}
+
+/// All of it that is text.
+std::string text_of(const Explanation& e) {
+  std::string text = e.graph() + e.optimized() + e.memory().plan;
+  for (const PassReport& pass : e.passes()) text += pass.name + pass.summary + pass.graph;
+  for (const KernelReport& kernel : e.kernels())
+    text += kernel.name + kernel.graph + kernel.loops + kernel.schedule + kernel.assembly();
+  for (const std::string& step : e.steps()) text += step;
+  return text;
+}
+
+constexpr const char* kSeveralPasses = R"(func @f(%x: f32[64,100], %w: f32[100,8]) {
+  %0 = neg %x
+  %1 = neg %0
+  %2 = exp %1
+  %3 = exp %x
+  %4 = add %2, %3
+  %5 = dot %4, %w {lhs_batch=[], rhs_batch=[], lhs_contract=[1], rhs_contract=[0]}
+  %6 = sort %5 {axis=0}
+  return %6
+})";
+
+TEST(Explanation, SaysTheSameWhenItIsMadeLater) {
+  const Explanation later = explained(kSeveralPasses);
+  std::string logged;
+  const std::string before = logging::channels();
+  logging::set_sink([&](logging::Channel, std::string_view message) { logged += message; });
+  logging::set_channels("passes");
+  const Explanation at_once = explained(kSeveralPasses);
+  EXPECT_THAT(logged, HasSubstr("after simplify"));
+  logged.clear();
+  const std::string text = text_of(later);
+  logging::set_channels(before);
+  logging::set_sink({});
+  EXPECT_EQ(text, text_of(at_once));
+  EXPECT_EQ(logged, "");  // the passes ran before the channel was open
+}
+
+TEST(Explanation, OutlivesTheProgramAndIsMadeForManyThreads) {
+  const std::string wanted = text_of(explained(kSeveralPasses));
+  for (int i = 0; i < 20; ++i) {
+    const Explanation e = explained(kSeveralPasses);  // the program is gone
+    const Explanation copy = e;
+    std::vector<std::string> found(4);
+    std::vector<std::thread> threads;
+    for (std::string& text : found) threads.emplace_back([&] { text = text_of(copy); });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_THAT(found, ::testing::Each(wanted));
+    EXPECT_EQ(&e.kernels(), &copy.kernels());
+  }
+}
+
+TEST(Report, WrittenArgumentsAreKnownBeforeItIsMade) {
+  Explanation e = explained("func @f(%x: f32[4], %y: f32[4]) {\n %0 = exp %y\n return %0\n}");
+  e.note_written(0);
+  EXPECT_FALSE(e.traced()[0].is_dead);
+  EXPECT_TRUE(e.operations()[0].is_written);
 }
 
 TEST(Report, ArgumentsThatAreWrittenToAreNotWithoutUse) {

@@ -56,7 +56,8 @@ Compiled compile(const Graph& graph, std::span<const Layout>, const CompileOptio
   program->output_donor = donors(*program, options);
   std::lock_guard lock(mutex);
   graphs.insert_or_assign(program.get(), graph);  // addresses come again
-  return {program, std::make_shared<Explanation>()};
+  return {program,
+          std::make_shared<Explanation>(std::vector<StageTime>(), [] { return Explanation::Contents(); })};
 }
 
 void Program::run(const void* const* input_data, const int64_t* const* input_strides,
