@@ -217,7 +217,7 @@ def owned(result: Any, inputs: Sequence[Any]) -> Any:
     """The result of a function that NumPy gives memory of its own: never one of the inputs."""
     if isinstance(result, (tuple, list)):
         return type(result)(owned(one, inputs) for one in result)
-    is_one_of_them = result is not None and any(result is one for one in inputs)
+    is_one_of_them = isinstance(result, _native.ArrayBase) and any(result is one for one in inputs)
     return fresh(result) if is_one_of_them else result
 
 

@@ -271,6 +271,7 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
 
 
 @implements(np.roll)
+@_sharing.gives_array
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     from .joining import concatenate
 
