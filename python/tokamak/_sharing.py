@@ -209,6 +209,28 @@ def read_only(x: Array) -> Array:
         _viewing.on = on
 
 
+def whole(x: Array) -> Array:
+    """A view of all of x: another array, which can be given another shape."""
+    on, _viewing.on = _viewing.on, True
+    try:
+        return view(
+            x, fresh(x), lambda: strides_of(x), fresh, lambda parent, new: new, lambda memory: memory[...]
+        )
+    finally:
+        _viewing.on = on
+
+
+def never_itself(function: F) -> F:
+    """Marks a function that gives a view of its argument also where that shows all of it as it is."""
+
+    @functools.wraps(function)
+    def giving(x: Any, *args: Any, **kwargs: Any) -> Any:
+        result = function(x, *args, **kwargs)
+        return whole(result) if result is x and x.ndim else result
+
+    return giving  # type: ignore[return-value]
+
+
 def is_view(function: Callable[..., Any]) -> bool:
     return getattr(function, "is_view", False)
 
