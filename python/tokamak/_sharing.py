@@ -210,6 +210,28 @@ def read_only(x: Array) -> Array:
         _viewing.on = on
 
 
+def whole(x: Array) -> Array:
+    """A view of all of x: another array, which can be given another shape."""
+    on, _viewing.on = _viewing.on, True
+    try:
+        return view(
+            x, fresh(x), lambda: strides_of(x), fresh, lambda parent, new: new, lambda memory: memory[...]
+        )
+    finally:
+        _viewing.on = on
+
+
+def never_itself(function: F) -> F:
+    """Marks a function that gives a view of its argument also where that shows all of it as it is."""
+
+    @functools.wraps(function)
+    def giving(x: Any, *args: Any, **kwargs: Any) -> Any:
+        result = function(x, *args, **kwargs)
+        return whole(result) if result is x and x.ndim else result
+
+    return giving  # type: ignore[return-value]
+
+
 def is_view(function: Callable[..., Any]) -> bool:
     return getattr(function, "is_view", False)
 
@@ -218,7 +240,7 @@ def owned(result: Any, inputs: Sequence[Any]) -> Any:
     """The result of a function that NumPy gives memory of its own: never one of the inputs."""
     if issubclass(type(result), (tuple, list)):  # of an Array its class would have to be asked for
         return type(result)(owned(one, inputs) for one in result)
-    is_one_of_them = result is not None and any(result is one for one in inputs)
+    is_one_of_them = isinstance(result, _native.ArrayBase) and any(result is one for one in inputs)
     return fresh(result) if is_one_of_them else result
 
 

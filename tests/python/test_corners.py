@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agreement import agree, compare_rounded
+from keywords import caller
 from support import DTYPES, random_array, seeds
 
 SHAPES = [(), (0,), (1,), (5,), (3, 0), (4, 6), (2, 3, 4)]
@@ -114,10 +115,35 @@ def test_scalars_and_arrays_without_axes():
         (lambda x: np.einsum("i,i", x, x), np.ones(3)),
         (lambda x: np.einsum("i,i", x, x, optimize=True), np.ones(3)),
         (lambda x: np.unstack(x)[0], np.ones(3)),
+        (lambda x: np.roll(x, 2), np.array(2.0)),
         (lambda x: np.nan_to_num(x, copy=False), np.array(np.nan)),
         (lambda x: np.quantile(x, 0.5, method="inverted_cdf", weights=np.ones(3)), np.ones(3)),
     ]:
         assert type(tk.jit(program)(x)) is type(program(x))
+
+
+def test_sizes_that_are_an_argument():
+    """0 is the axis, and how long it is."""
+    for x in (tk.asarray(np.zeros((0, 3))), tk.asarray(np.zeros((2, 0, 1)))):
+        assert [np.size(x, axis) for axis in range(x.ndim)] == list(x.shape)
+
+
+@pytest.mark.parametrize("order", ["C", "F", "A", "K", None])
+@pytest.mark.parametrize("name", ["asarray", "asanyarray", "array"])
+def test_arrays_that_lie_in_both_orders(order, name):
+    function = caller(f"np.{name}")
+
+    def program(x):
+        y = function(x, order=order, copy=None)
+        y[...] = 1
+
+    for shape in ((1, 3), (3, 1), (2, 3), (4,)):
+        x = np.zeros(shape)
+        for lying in (x, x.T):
+            got, want = lying.copy("K"), lying.copy("K")
+            program(want)
+            tk.jit(program)(got)
+            np.testing.assert_array_equal(got, want)
 
 
 @pytest.mark.parametrize("exponent", [0, 1, 2, 3, 2.0])

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 import tokamak as tk
 from hypothesis import given, settings
-from keyword_strategies import Call, Case, array, axis, castable, flag, memory_order, pick, target
+from hypothesis import strategies as st
+from keyword_strategies import SHAPES, Call, Case, array, axis, castable, flag, memory_order, pick, target
 from keywords import check_case, method
 from test_keywords_numeric import TABLE as NUMERIC
 from test_keywords_reductions import TABLE as REDUCTIONS
 from test_keywords_shapes import TABLE as SHAPING
 
-from support import DTYPES, FLOATS, INTEGERS, random_array, seeds
+from support import DTYPES, FLOATS, INTEGERS, assert_same, layouts, random_array, seeds, with_layout
 
 
 def like(name, table, *without):
@@ -93,6 +94,54 @@ def signature_of(name):
     """Of the method; None where it does not name all it takes."""
     found = inspect.signature(getattr(np.ndarray, name))
     return None if any(one.kind is one.VAR_KEYWORD for one in found.parameters.values()) else found
+
+
+#: Attributes of ndarray, and what is looked at of them
+ATTRIBUTES = {
+    "T": lambda x: x.T,
+    "mT": lambda x: x.mT,
+    "real": lambda x: x.real,
+    "imag": lambda x: x.imag,
+    "flat": lambda x: x.flat[...],
+    "shape": lambda x: np.array(x.shape, int),
+    "strides": lambda x: np.array(x.strides, int),
+    "ndim": lambda x: np.array(x.ndim),
+    "size": lambda x: np.array(x.size),
+    "itemsize": lambda x: np.array(x.itemsize),
+    "nbytes": lambda x: np.array(x.nbytes),
+    "dtype": lambda x: np.zeros(1, x.dtype),
+    "flags": lambda x: np.array([x.flags.c_contiguous, x.flags.f_contiguous, x.flags.writeable]),
+    "base": lambda x: np.array([(x + 1).base is None, x.ndim == 0 or (x + 1)[...].base is None]),
+}
+#: What is about memory, or of the array API
+OTHER_ATTRIBUTES = {"ctypes", "data", "device"}
+
+
+@pytest.mark.parametrize("name", ATTRIBUTES)
+@given(shape=st.sampled_from(SHAPES), dtype=st.sampled_from(DTYPES), layout=layouts, seed=seeds)
+def test_attributes(name, shape, dtype, layout, seed):
+    rng = np.random.default_rng(seed)
+    x = with_layout(rng, random_array(rng, shape, dtype), layout)
+    if name == "flags" and not x.flags.writeable:
+        return  # what is written is told when it is written
+    want = error = None
+    try:
+        want = ATTRIBUTES[name](x)
+    except ValueError as raised:
+        error = raised
+    if error is not None:
+        with pytest.raises(type(error)):
+            tk.jit(ATTRIBUTES[name])(x)
+    else:
+        assert_same(tk.jit(ATTRIBUTES[name])(x), want, what=f"{name} of {x.dtype}{x.shape}, {layout}")
+
+
+def test_every_attribute_is_listed():
+    attributes = {
+        name for name in dir(np.ndarray) if not name.startswith("_") and not callable(getattr(np.ndarray, name))
+    }
+    assert attributes == set(ATTRIBUTES) | OTHER_ATTRIBUTES
+    assert set(ATTRIBUTES) <= set(dir(tk.Array))
 
 
 def test_partition_in_place(rng):

@@ -122,3 +122,48 @@ def test_a_diagonal_is_cleared_by_einsum():
     wanted = clear(a.copy(), b.copy())
     for got, want in zip(tk.jit(clear)(a, b), wanted, strict=True):
         assert_same(got, want)
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda y: y[:],
+        lambda y: y[...],
+        lambda y: y[0:2, ::1],
+        lambda y: y.view(),
+        lambda y: y.reshape(2, 3),
+        lambda y: y.transpose(0, 1),
+        lambda y: np.moveaxis(y, 0, 0),
+        lambda y: np.swapaxes(y, 1, 1),
+        lambda y: np.flip(y, ()),
+    ],
+)
+def test_views_of_all_of_an_array(view):
+    """They are other arrays, which can have another shape."""
+
+    def shaped(x):
+        y = x + 1
+        v = view(y)
+        v.shape = (6,)
+        v[0] = 9
+        return y, v, y[0, 0]
+
+    def compared(x):
+        y = x + 1
+        v = view(y)
+        return v is y, v.base is y, y.base is None
+
+    def written(x):
+        v = view(x)
+        v += 1
+        v.shape = (3, 2)
+        v[0] = 7
+
+    x = np.arange(6.0).reshape(2, 3)
+    for got, want in zip(tk.jit(shaped)(x), shaped(x), strict=True):
+        np.testing.assert_array_equal(got, want)
+    assert tk.jit(compared)(x) == compared(x)
+    got, want = x.copy(), x.copy()
+    tk.jit(written)(got)
+    written(want)
+    np.testing.assert_array_equal(got, want)

@@ -92,6 +92,8 @@ def view(x: Any, dtype: Any = None, kind: Any = None) -> Any:
         return _view_of_another_size(x, wanted)
     if _sharing.is_scalar(x):
         return _sharing.fresh(_as_bits(x, wanted))
+    if wanted == x.dtype and x.ndim:
+        return _sharing.whole(x)
     before = x.dtype
     return _sharing.view(
         x,

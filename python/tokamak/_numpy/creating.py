@@ -76,7 +76,8 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None, d
         a = as_number(a, _dtypes.check(dtype))
     x = plain(a)
     made = x if dtype is None else convert(x, _dtypes.check(dtype))
-    made = _memory_order.laid_out(made, _memory_order.named(order, made))
+    if order in (None, "A", "a", "K", "k") or not _lies_as(made, order):
+        made = _memory_order.laid_out(made, _memory_order.named(order, made))
     may_share = copy in _MAY_SHARE and _lies_as(made, order) and not (made is a and _sharing.is_scalar(a))
     return _sharing.with_memory(made if may_share else _sharing.owned(made, (x, a)))
 

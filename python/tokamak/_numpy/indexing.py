@@ -52,7 +52,7 @@ def getitem(x: Any, key: Any) -> Any:
 def _element_or_view(x: Any, found: Any, key: Any) -> Any:
     """An element is a scalar, which has no memory, unless there is an ellipsis in the key."""
     if found.ndim:
-        return found
+        return _sharing.whole(x) if found is x else found
     if Ellipsis not in _listed(key):
         return _sharing.fresh(found)
     return _sharing.with_memory(_sharing.fresh(found) if _sharing.is_scalar(x) else found)

@@ -42,6 +42,7 @@ def shape_of(shape: Any) -> list[int]:
 
 
 @implements(np.reshape)
+@_sharing.never_itself
 @_sharing.shares
 def reshape(a: Any, shape: Any = None, order: str = "C", *, copy: bool | None = None) -> Any:
     x = as_array(a)
@@ -86,7 +87,7 @@ def set_shape(x: Any, shape: Any) -> None:
             f"the caller's array would have to change its shape; write {name} = {name}.reshape({shape!r})",
         )
     made = reshape(x, shape)
-    if made is x:
+    if made.shape == x.shape:
         return
     if not _shares_with(made, x):
         raise make(
@@ -116,6 +117,7 @@ def ravel(a: Any, order: str = "C") -> Any:
 
 
 @implements(np.transpose, np.permute_dims)
+@_sharing.never_itself
 @_sharing.shares
 def transpose(a: Any, axes: Any = None) -> Any:
     x = as_array(a)
@@ -134,6 +136,7 @@ def matrix_transpose(x: Any) -> Any:
 
 
 @implements(np.swapaxes)
+@_sharing.never_itself
 @_sharing.shares
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     x = as_array(a)
@@ -144,6 +147,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 
 
 @implements(np.moveaxis)
+@_sharing.never_itself
 @_sharing.shares
 def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     x = as_array(a)
@@ -169,6 +173,7 @@ def squeeze(a: Any, axis: Any = None) -> Any:
 
 
 @implements(np.expand_dims)
+@_sharing.never_itself
 @_sharing.shares
 def expand_dims(a: Any, axis: Any) -> Any:
     x = as_array(a)
@@ -234,6 +239,7 @@ def atleast_3d(*arys: Any) -> Any:
 
 
 @implements(np.flip)
+@_sharing.never_itself
 @_sharing.shares
 def flip(m: Any, axis: Any = None) -> Any:
     x = as_array(m)
@@ -271,6 +277,7 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
 
 
 @implements(np.roll)
+@_sharing.gives_array
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     from .joining import concatenate
 
