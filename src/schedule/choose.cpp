@@ -283,7 +283,7 @@ class Chooser {
 
   /// Whether sweeping a few rows at a time would take a little from here and a little from there.
   bool reads_across(LoopVar var, int lanes) const {
-    if (swept_.empty() || scans_ || lanes <= lane_choice().of_a_register() || extent(var) < 4 * lanes)
+    if (swept_.empty() || scans_ || extent(var) < 4 * lanes)
       return false;
     bool found = false;
     walk(result_.loops.nests[0].root, [&](const Stmt& stmt) {
