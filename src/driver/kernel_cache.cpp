@@ -23,7 +23,7 @@ namespace tokamak {
 namespace {
 
 /// Kernels that differ only in numbers share code, which reads them at run time, when there are this many.
-constexpr size_t kKernelsWorthOneCode = 4;
+constexpr size_t kKernelsWorthOneCode = 2;
 
 /// Kernels in use, by what they compute. Programs own them; the cache only knows them.
 class KernelCache {
