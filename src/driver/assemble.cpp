@@ -36,6 +36,7 @@ class Assembly {
     request_memory();
     Assembled result;
     result.plan = plan_memory(requests_, donated_);
+    verify_values_in_place(result.plan);
     for (size_t number = 0; number < kernels_.size(); ++number) {
       const auto before = static_cast<int>(program_->steps.size());
       add_step(number, result.plan);
@@ -107,6 +108,16 @@ class Assembly {
       program_->output_in_place[output] = !chains[output].empty();
       for (size_t i = 0; i < chains[output].size(); ++i)
         before_.emplace(chains[output][i], i == 0 ? std::nullopt : std::optional(chains[output][i - 1]));
+    }
+  }
+
+  /// Steps that leave out what they would store as it was rely on it.
+  void verify_values_in_place(const Plan& plan) const {
+    for (const auto& [value, before] : before_) {
+      const auto own = request_of_.find(static_cast<uint32_t>(value));
+      if (!before || own == request_of_.end()) continue;
+      if (plan.placements[own->second] != plan.placements[request_of_.at(static_cast<uint32_t>(*before))])
+        throw InternalError("plan: what follows a value in an argument's memory lies elsewhere");
     }
   }
 
@@ -188,7 +199,7 @@ class Assembly {
     }
     if (options_.checks.compare_values()) return add_request(value, std::move(request));
     for (const ReadInput& input : inputs_read_once(graph_, kernel, *compiled_[step])) {
-      if (input.is_part || input.offset != 0) continue;
+      if (input.is_part || input.offset != 0 || before_.count(input.value) != 0) continue;
       if (!may_overwrite(loops, output_buffer(kernel, loops, i), input.buffer)) continue;
       const auto id = static_cast<uint32_t>(input.value);
       if (auto other = request_of_.find(id); other != request_of_.end()) {

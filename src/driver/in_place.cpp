@@ -11,6 +11,7 @@
 #include "loops/walk.h"
 #include "ops/index.h"
 #include "ops/index_map.h"
+#include "support/parts.h"
 
 namespace tokamak {
 
@@ -258,7 +259,8 @@ class Writing {
     for (Value output : graph.outputs()) outputs_.insert(stored_value(graph, output));
   }
 
-  /// The longest chain of values that may follow each other where the parameter lies, `last` at its end.
+  /// The longest chain of values that may follow each other where the parameter lies, `last` at its end. They
+  /// do not where every value has a place of its own.
   std::vector<Value> chain(Value parameter, Value last, int64_t offset) const {
     std::vector<Value> values;
     std::vector<Value> allowed;
@@ -266,6 +268,7 @@ class Writing {
       values.insert(values.begin(), *head);
       const LoopKernel& loops = *compiled_[maker_.at(*head).step]->loops;
       if (may_begin(*head, parameter, offset, loops)) allowed = values;
+      if (!is_enabled(Part::reuse)) break;
     }
     return allowed;
   }

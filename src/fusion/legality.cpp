@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "fusion/cost.h"
 #include "fusion/product.h"
@@ -119,10 +120,32 @@ class Examination {
 
   /// Blocks of a product are stored in any order of their axes.
   bool is_transpose_of_member(const Node& node) const {
-    if (node.op != Op::transpose || !group_.product) return false;
+    if (node.op != Op::transpose || !group_.product || scatters_columns(node)) return false;
     const ValueState& operand = state_[node.inputs[0]];
     return is_inside(operand.group) && !operand.is_row &&
            is_full(joining_.domain, graph_.type_of(node.inputs[0]).shape);
+  }
+
+  /// Whether neighbours that follow from the sums of a product would each go to a cache line of their own: to
+  /// turn such a result around tile by tile is faster, though it is one more pass. A product that follows
+  /// another may share its kernel, as in attention, only if all that it leads to does.
+  bool scatters_columns(const Node& transpose) const {
+    const Ints permutation = transpose.attributes.ints(Attr::permutation);
+    const bool keeps_columns = permutation.back() + 1 == static_cast<int64_t>(permutation.size());
+    return !keeps_columns && graph_[transpose.inputs[0]].op != Op::dot && !follows_product(*group_.product);
+  }
+
+  bool follows_product(Value value) const {
+    std::vector<Value> pending = graph_[value].inputs;
+    std::set<Value> seen;
+    while (!pending.empty()) {
+      const Value next = pending.back();
+      pending.pop_back();
+      if (graph_[next].op == Op::dot) return true;
+      if (!seen.insert(next).second) continue;
+      pending.insert(pending.end(), graph_[next].inputs.begin(), graph_[next].inputs.end());
+    }
+    return false;
   }
 
   void start() {

@@ -190,3 +190,57 @@ def test_results_with_the_same_elements():
     got = tk.jit(f)(a, b)
     for one, expected in zip((*got, a, b), (*want, want_a, want_b), strict=True):
         np.testing.assert_array_equal(one, expected)
+
+
+def scattered_then_read(a):
+    a[::2] += 1
+    np.add.at(a, [0, -1, -1], 1)
+    read = a - 2
+    a *= 0.5
+    return read
+
+
+def scattered_then_masked(a):
+    np.add.at(a, [3, 0], 1)
+    read = a - 2
+    a[a > 0] = 1
+    return read
+
+
+def scattered_twice(a):
+    np.subtract.at(a, [1, 4, 1], 2)
+    read = np.cumsum(a)
+    np.putmask(a, a > 1, -a)
+    np.add.at(a, [2, 2], 5)
+    return read
+
+
+# What is computed beside the elements that stay may take over the memory of an intermediate, but not of one that lies where the
+# argument does: the elements that were left out are only there.
+@pytest.mark.parametrize("function", [scattered_then_read, scattered_then_masked, scattered_twice])
+@pytest.mark.parametrize("count", [6, 1000, 100_000])
+def test_intermediates_in_an_argument_keep_its_memory(function, count):
+    expected_argument = np.arange(float(count)) - 2
+    argument = expected_argument.copy()
+    expected = function(expected_argument)
+    result = tk.jit(function)(argument)
+    np.testing.assert_array_equal(argument, expected_argument)
+    np.testing.assert_allclose(result, expected, rtol=1e-13)
+
+
+def test_intermediates_that_have_places_of_their_own():
+    names = [
+        "every_second", "masked_twice", "scattered_then_read", "scattered_then_masked", "scattered_twice"
+    ]  # fmt: skip
+    script = f"""
+import sys
+sys.path.insert(0, {os.path.dirname(__file__)!r})
+import numpy as np, tokamak as tk, test_only_written_elements as here
+for name in {names}:
+    function, count = getattr(here, name), 1000
+    expected, argument = np.arange(float(count)) - 2, np.arange(float(count)) - 2
+    function(expected)
+    tk.jit(function)(argument)
+    np.testing.assert_array_equal(argument, expected, name)
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, env=os.environ | {"TOKAMAK_DISABLE": "reuse"})
