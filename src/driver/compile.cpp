@@ -153,14 +153,14 @@ Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const
                                   cpu,
                                   ThreadPool::instance().num_threads()},
                                  clock.times(), explained_at_once);
-  if (options.checks.any()) {  // who looks for bugs gets one that runs, constants and all
+  // A program that goes wrong while it runs is told with its constants, unless those are large: nobody is to
+  // keep them alive, but who looks for bugs.
+  if (!explained_at_once || options.checks.any()) {
     program.with_program = [graph](const InternalError& error) { return with_bug_report(error, graph); };
-  } else {  // weak: what the explanation is made of has the program
-    program.with_program =
-        [explanation = std::weak_ptr<Explanation>(compiled.explanation)](const InternalError& error) {
-          const std::shared_ptr<Explanation> alive = explanation.lock();
-          return alive == nullptr ? error : with_bug_report(error, alive->graph());
-        };
+  } else {
+    program.with_program = [text = compiled.explanation->graph()](const InternalError& error) {
+      return with_bug_report(error, text);
+    };
   }
   if (dump != nullptr) dump->finish(*compiled.explanation);
   return compiled;

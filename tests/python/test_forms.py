@@ -152,10 +152,9 @@ def test_views_of_all_dtypes(of, to):
     check(lambda x: x[::-2].view(to).view(of) * 2, x)
 
 
-@pytest.mark.parametrize("to", ["f4", "i2", "c16"])
-def test_views_that_change_sizes_are_refused(to):
+def test_views_as_complex_numbers_are_refused():
     with pytest.raises((tk.Unsupported, TypeError), match="test_forms.py"):
-        tk.jit(lambda x: x.view(to))(X)
+        tk.jit(lambda x: x.view("c16"))(X)
 
 
 # -- np.r_ and np.c_
