@@ -29,7 +29,16 @@ std::string event_arguments(const ProfileEvent& event) {
   return text + rates;
 }
 
+std::string about(const Profile& profile) {
+  return "{\"dropped_events\":" + std::to_string(profile.dropped) +
+         ",\"duration_ns\":" + std::to_string(profile.duration_ns) + "}";
+}
+
 }  // namespace
+
+std::string trace_line_about(const Profile& profile) {
+  return "{\"ph\":\"M\",\"pid\":1,\"name\":\"recording\",\"args\":" + about(profile) + "}";
+}
 
 std::vector<std::string> trace_lines(const Profile& profile, size_t first_thread) {
   std::vector<std::string> lines;
@@ -48,11 +57,9 @@ std::vector<std::string> trace_lines(const Profile& profile, size_t first_thread
 }
 
 std::string Profile::to_chrome_trace() const {
-  std::string text =
-      "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"dropped_events\":" + std::to_string(dropped) +
-      ",\"duration_ns\":" + std::to_string(duration_ns) +
-      "},\"traceEvents\":[\n{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\","
-      "\"args\":{\"name\":\"tokamak\"}}";
+  std::string text = "{\"displayTimeUnit\":\"ns\",\"otherData\":" + about(*this) +
+                     ",\"traceEvents\":[\n{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\","
+                     "\"args\":{\"name\":\"tokamak\"}}";
   for (const std::string& line : trace_lines(*this, 0)) text += ",\n" + line;
   return text + "\n]}\n";
 }

@@ -53,6 +53,9 @@ struct Profile {
 /// The events of a trace as lines of JSON, each an object: those that name the threads from number
 /// `first_thread` on, and those of what happened.
 std::vector<std::string> trace_lines(const Profile& profile, size_t first_thread);
+/// The line that says how long was recorded, and how many events were not kept: for a trace that is a list of
+/// lines, where the last one of these counts.
+std::string trace_line_about(const Profile& profile);
 
 namespace profiler {
 
