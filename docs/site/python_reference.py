@@ -36,7 +36,7 @@ GROUPS = {
     ],
     "Errors": [
         *["Error", "UserError", "UserValueError", "UserTypeError", "UserIndexError", "UserMemoryError"],
-        *["UserOverflowError", "UserZeroDivisionError", "UserFloatingPointError"],
+        *["UserOSError", "UserOverflowError", "UserZeroDivisionError", "UserFloatingPointError"],
         *["Unsupported", "InternalError"],
     ],
 }

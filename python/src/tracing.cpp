@@ -120,12 +120,13 @@ std::optional<PlaceOfPart> place_of_part(const LeafSpec& spec, const ArgumentPar
 /// Compiles the graph for these arguments and adds the program to `table`; and to `hot` under the static
 /// values, when calls of this form can take the hot path. `known` are the numbers among the arguments whose
 /// values are part of the program, `orders` those of the axes of the outputs in memory; `tracing` is what
-/// recording the graph took, in milliseconds.
+/// recording the graph took, in milliseconds; `called` is what the user calls the function.
 void compile_into(CallTable& table, CallTable* hot, const nb::list& objects, const Graph& graph, bool fuse,
                   bool optimize, bool fast_math, const std::vector<int>& donated,
                   const std::vector<Written>& written, const std::vector<int>& taken, const std::string& form,
                   const nb::object& build, const std::vector<nb::object>& statics, const nb::object& guards,
-                  const std::vector<size_t>& known, const std::vector<AxisOrder>& orders, double tracing) {
+                  const std::vector<size_t>& known, const std::vector<AxisOrder>& orders, double tracing,
+                  const std::string& called) {
   Leaves leaves(objects);
   if (leaves.bad >= 0) throw InternalError("compiling for something that is no argument");
   std::vector<Layout> layouts;
@@ -134,6 +135,7 @@ void compile_into(CallTable& table, CallTable* hot, const nb::list& objects, con
   options.optimize = optimize;
   options.fast_math = fast_math;
   options.donated = donated;
+  options.called = called;
   auto entry = std::unique_ptr<Entry, void (*)(Entry*)>(new Entry, [](Entry* made) { made->release(); });
   for (size_t i = 0; i < leaves.count; ++i) {
     entry->specs.push_back(LeafSpec::of(leaves.items[i], false));
@@ -429,7 +431,8 @@ void bind_tracing(nb::module_& module) {
       .def("compile", compile_into, nb::arg("hot").none(), nb::arg("leaves"), nb::arg("graph"),
            nb::arg("fuse"), nb::arg("optimize"), nb::arg("fast_math"), nb::arg("donated"), nb::arg("written"),
            nb::arg("taken"), nb::arg("form"), nb::arg("build").none(), nb::arg("statics"),
-           nb::arg("guards").none(), nb::arg("known"), nb::arg("orders"), nb::arg("tracing"))
+           nb::arg("guards").none(), nb::arg("known"), nb::arg("orders"), nb::arg("tracing"),
+           nb::arg("called"))
       .def("clear", &CallTable::clear)
       .def("__len__", &CallTable::size)
       .def_rw("hits", &CallTable::hits)

@@ -21,6 +21,7 @@ __all__ = [
     "UserFloatingPointError",
     "UserIndexError",
     "UserMemoryError",
+    "UserOSError",
     "UserOverflowError",
     "UserTypeError",
     "UserValueError",
@@ -63,6 +64,10 @@ class UserIndexError(UserError, IndexError):
 
 class UserMemoryError(UserError, MemoryError):
     """More memory than there is."""
+
+
+class UserOSError(UserError, OSError):
+    """A file that cannot be read or written."""
 
 
 class UserZeroDivisionError(UserError, ZeroDivisionError):

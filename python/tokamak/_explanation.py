@@ -6,6 +6,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Literal
 
 from . import _assembly, _endings, _explanation_text, _measure, _native
+from ._errors import UserValueError, fail
 from ._progress import Progress
 
 if TYPE_CHECKING:
@@ -95,6 +96,8 @@ class Explanation:
     def measure(self, seconds: float = 0.5) -> Explanation:
         """Runs the program on the arguments, for about that long and three times at least, and keeps the times in `measured`. Arguments that
         the function changes are copied first."""
+        if not 0 <= seconds < float("inf"):
+            fail(UserValueError, f"measure: {seconds!r} is no number of seconds that something could take")
         with Progress(f"measuring {self.name}"):
             self.measured = _measure.measure(self.kernels, self._runner, seconds)
         return self

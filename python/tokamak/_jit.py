@@ -246,7 +246,7 @@ class JitCore:
         traced = self._tracer.trace(call, names)
         tracing = (_native.profile_clock_ns() - start) / 1e6
         if _native.profiling():
-            _native.record_compiling(f"trace {self.name}", start)
+            _native.record_compiling(f"trace {printable(self.name)}", start)
         self._changes_arguments = self._changes_arguments or bool(donated or traced.written)
         if traced.written and not call.distinct and _has_one_twice(call.leaves):
             if self.arguments.donates:
@@ -276,6 +276,7 @@ class JitCore:
             traced.known.positions,
             traced.orders,
             tracing,
+            printable(self.name),
         )
 
     def _tell_why(self, call: Call, leaf_key: Any, names: list[str], traced: _tracer.Traced) -> None:

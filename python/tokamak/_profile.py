@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _endings, _native
-from ._errors import UserError, UserValueError, fail
+from ._errors import UserError, UserOSError, UserValueError, fail
 from ._format import printable
 from ._native import ProfileEvent
 
@@ -46,6 +46,8 @@ class Profile:
     def __init__(self, recorded: _native.Profile | None = None, problem: str | None = None) -> None:
         self._recorded = recorded
         self._problem = problem
+        self._events: list[ProfileEvent] | None = None
+        self._unsaved: Exception | None = None  # why it could not be, where its block has raised something else
 
     def _result(self) -> _native.Profile:
         if self._recorded is None:
@@ -56,7 +58,9 @@ class Profile:
     def events(self) -> list[ProfileEvent]:
         """By start; each has name, category (kernel, library, call, compile, allocation or worker), thread, start_ns, end_ns,
         bytes_read, bytes_written and flops."""
-        return self._result().events
+        if self._events is None:  # there may be millions: they are made once
+            self._events = self._result().events
+        return list(self._events)
 
     @property
     def kernels(self) -> list[ProfileEvent]:
@@ -201,37 +205,80 @@ def profile(path: str | PathLike[str] | None = None) -> Iterator[Profile]:
         finally:
             result._recorded = session.finish()
         return
-    _endings.check(path, _endings.PAGE_OR_TRACE, "a profile")
-    with _written_meanwhile(os.fsdecode(path)) as result:
+    with written_meanwhile(path) as result:
         yield result
 
 
 @contextlib.contextmanager
-def _written_meanwhile(name: str) -> Iterator[Profile]:
-    is_page = _endings.is_page(name)
-    stream = f"{name}.part" if is_page else name
-    had_stream = os.path.exists(stream)
-    session, result = _native.ProfileSession(), Profile()
-    writer = _native.ProfileWriter(session, os.fsencode(stream))
-    has_failed = True
+def written_meanwhile(path: str | PathLike[str], *, keeps_for_nothing: bool = False) -> Iterator[Profile]:
+    """`profile` with a path. What an earlier run has left there stays where nothing was recorded: also for a block that raises nothing,
+    if it `keeps_for_nothing`."""
+    _endings.check(path, _endings.PAGE_OR_TRACE, "a profile")
+    recording = _Recording(os.fsdecode(path))
     try:
-        yield result
-        has_failed = False
-    finally:
+        yield recording.result
+    except BaseException as error:
         try:
-            if has_failed:
-                writer.close_after_failure()
-            else:
-                writer.close()
+            recording.end(keeps_for_nothing=True)
+        except Exception as second:  # the first one is what the user needs to know
+            recording.result._unsaved = second
+            _note(error, f"its profile could not be saved: {_without_line(second)}")
+            for note in getattr(second, "__notes__", ()):
+                _note(error, note)
+        raise
+    recording.end(keeps_for_nothing=keeps_for_nothing)
+
+
+class _Recording:
+    """What is written to a file while it is recorded. In the child of a fork it ends without a trace: the file is its parent's."""
+
+    def __init__(self, name: str) -> None:
+        self.result = Profile()
+        self._name = name
+        self._is_page = _endings.is_page(name)
+        self._stream = f"{name}.part" if self._is_page else name
+        self._had_stream = os.path.exists(self._stream)
+        self._process = os.getpid()
+        self._session = _native.ProfileSession()
+        with _as_os_error():
+            self._writer = _native.ProfileWriter(self._session, os.fsencode(self._stream))
+
+    def end(self, *, keeps_for_nothing: bool) -> None:
+        try:
+            with _as_os_error():
+                if keeps_for_nothing:
+                    self._writer.close_after_failure()
+                else:
+                    self._writer.close()
         finally:
-            result._recorded = session.finish()
-        if is_page:
-            is_for_nothing = has_failed and not result.events and os.path.exists(name)
-            if not is_for_nothing:
-                _save_or_tell(result, name, stream)
-            if not is_for_nothing or not had_stream:
-                with contextlib.suppress(OSError):
-                    os.unlink(stream)
+            self.result._recorded = self._session.finish()
+        if not self._is_page or os.getpid() != self._process:
+            return
+        is_for_nothing = keeps_for_nothing and not self.result.events and os.path.exists(self._name)
+        if not is_for_nothing:
+            _save_or_tell(self.result, self._name, self._stream)
+        if not is_for_nothing or not self._had_stream:
+            with contextlib.suppress(OSError):
+                os.unlink(self._stream)
+
+
+@contextlib.contextmanager
+def _as_os_error() -> Iterator[None]:
+    try:
+        yield
+    except UserError as error:
+        fail(UserOSError, _without_line(error))
+
+
+def _without_line(error: Exception) -> str:
+    return str(error).partition("\n  at ")[0]
+
+
+def _note(error: BaseException, text: str) -> None:
+    if hasattr(error, "add_note"):  # Python 3.11
+        error.add_note(text)
+    else:
+        warnings.warn(text, stacklevel=2)
 
 
 def _save_or_tell(result: Profile, name: str, stream: str) -> None:
@@ -239,8 +286,7 @@ def _save_or_tell(result: Profile, name: str, stream: str) -> None:
     try:
         result.save(name)
     except BaseException as error:
-        if hasattr(error, "add_note"):  # Python 3.11
-            error.add_note(f"what was recorded is in {_shown(stream)}, which tk.load_profile reads")
+        _note(error, f"what was recorded is in {_shown(stream)}, which tk.load_profile reads")
         raise
 
 

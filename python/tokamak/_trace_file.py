@@ -25,6 +25,7 @@ def read(text: str, name: str) -> Read:
     """The profile in the text of a trace: of one that is cut off or damaged what can be read, and `problem` says what cannot. Raises
     ValueError when it is no trace."""
     problems = []
+    text = text.removeprefix("\ufeff")  # which editors write before it
     try:
         document = _json(text)
     except json.JSONDecodeError:
@@ -80,6 +81,14 @@ def _number(value: Any, what: str) -> float:
     except (ValueError, TypeError, OverflowError):
         number = math.nan
     if not abs(number) <= _LARGEST:
+        raise ValueError(f"{value!r:.40} is no {what}")
+    return number
+
+
+def _amount(value: Any, what: str) -> float:
+    """A number that is not negative."""
+    number = _number(value, what)
+    if number < 0:
         raise ValueError(f"{value!r:.40} is no {what}")
     return number
 
@@ -144,6 +153,8 @@ def _profile(entries: list[Any], about: dict[str, Any], damage: _Damage) -> _nat
                 raise ValueError("it has no list of events")
             if entry.get("ph") == "M" and entry.get("name") == "thread_name":
                 names[_thread(entry)] = _text(_about(entry).get("name"))
+            elif entry.get("ph") == "M" and entry.get("name") == "recording":
+                about = {**about, **_about(entry)}  # of a list of events; the last one counts
             elif entry.get("ph") == "X":
                 happened.append((_thread(entry), _event(entry)))
     threads = sorted({*names, *(thread for thread, _ in happened)})
@@ -152,8 +163,8 @@ def _profile(entries: list[Any], about: dict[str, Any], damage: _Damage) -> _nat
     events.sort(key=lambda event: event.start_ns)
     duration, dropped = max((event.end_ns for event in events), default=0), 0
     with damage.passed_over():
-        duration = int(_number(about.get("duration_ns", duration), "duration"))
-        dropped = int(_number(about.get("dropped_events", 0), "number of events"))
+        duration = max(duration, int(_amount(about.get("duration_ns", 0), "duration")))
+        dropped = int(_amount(about.get("dropped_events", 0), "number of events"))
     threads_by_number = [names.get(thread, f"thread {thread}") for thread in threads]
     return _native.Profile(events, threads_by_number, duration, dropped)
 
@@ -181,8 +192,8 @@ def _event(entry: dict[str, Any]) -> dict[str, Any]:
         "name": _text(entry["name"]),
         "category": _text(entry.get("cat", "")),
         "start_ns": start,
-        "end_ns": start + round(_number(entry["dur"], "time") * 1000),
-        "bytes_read": int(_number(about.get("bytes_read", 0), "number of bytes")),
-        "bytes_written": int(_number(about.get("bytes_written", 0), "number of bytes")),
-        "flops": _number(about.get("flops", 0), "number of operations"),
+        "end_ns": start + round(_amount(entry["dur"], "duration") * 1000),
+        "bytes_read": int(_amount(about.get("bytes_read", 0), "number of bytes")),
+        "bytes_written": int(_amount(about.get("bytes_written", 0), "number of bytes")),
+        "flops": _amount(about.get("flops", 0), "number of operations"),
     }

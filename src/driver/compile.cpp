@@ -140,6 +140,7 @@ Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const
 
   Compiled compiled{assembled.program, nullptr};
   Program& program = *assembled.program;
+  if (!options.called.empty()) program.name = options.called;
   compiled.explanation = explain({graph,
                                   std::move(optimized),
                                   std::move(names),
@@ -173,7 +174,9 @@ Compiled compile(const Graph& graph, std::span<const Layout> layouts, const Comp
     logging::log(logging::Channel::trace,
                  print(graph, {.types = true, .locations = true, .max_constant_elements = 16}));
   }
-  const std::string what = profiler::enabled() ? "compile " + graph.name() : std::string();
+  const std::string what = profiler::enabled()
+                               ? "compile " + (options.called.empty() ? graph.name() : options.called)
+                               : std::string();
   const ProfileScope profile(ProfileCategory::compile, what);
   try {
     return make_program(graph, layouts, options);

@@ -33,6 +33,7 @@ struct CompileOptions {
   std::vector<WrittenInput> written;
   std::vector<std::string> disabled_passes;
   Checks checks = current_checks();
+  std::string called;  ///< by its user, for profiles; the graph's name, which is one of text IR, if empty
 
   friend bool operator==(const CompileOptions&, const CompileOptions&) = default;
 };

@@ -326,6 +326,139 @@ def test_profile_of_a_script_that_raises_late_has_its_table(folder, output):
     assert "sin_add" in [total["name"] for total in recorded["totals"]]
 
 
+def profiled(folder, script, *words):
+    """A script of these lines under `tokamak profile`."""
+    (folder / "case.py").write_text("import os, sys, threading, time\nimport numpy as np, tokamak as tk\n" + script)
+    words = [sys.executable, "-m", "tokamak", "profile", "case.py", *map(str, words)]
+    return subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize("ending", ["json", "html"])
+def test_profile_of_a_script_that_closes_descriptors(tmp_path, ending):
+    """Files that it opens then are its own, whatever their numbers."""
+    done = profiled(
+        tmp_path,
+        "f = tk.jit(np.exp)\nf(np.ones(3))\ntime.sleep(0.3)\nos.closerange(3, 64)\n"
+        "files = [open(f'mine{i}.txt', 'w') for i in range(20)]\n"
+        "for file in files: print('precious', file=file, flush=True)\n"
+        "tk.jit(np.sin)(np.ones(3))\ntime.sleep(0.3)\n"
+        "for file in files: print('still', file=file, flush=True)\n",
+        "-o",
+        f"trace.{ending}",
+    )
+    assert (done.returncode, done.stderr) == (0, f"written to {tmp_path}/trace.{ending}\n")
+    assert {(tmp_path / f"mine{i}.txt").read_text() for i in range(20)} == {"precious\nstill\n"}
+    if ending == "json":
+        loaded = tk.load_profile(tmp_path / "trace.json")
+        assert loaded.problem is None and [kernel.name for kernel in loaded.kernels] == ["exp", "sin"]
+    else:
+        names = _pages.data_of((tmp_path / "trace.html").read_text())["runs"][0]["names"]
+        assert {"exp", "sin"} <= set(names)
+        assert not (tmp_path / "trace.html.part").exists()
+
+
+@pytest.mark.parametrize("ending", ["pass", "sys.exit()", "sys.exit(5)", "1 / 0"])
+def test_profile_of_a_script_that_forks(tmp_path, ending):
+    """The child ends as without the command; what is printed and saved is the parent's."""
+    done = profiled(
+        tmp_path,
+        "f = tk.jit(np.exp)\nf(np.ones(3))\nchild = os.fork()\n"
+        f"if child == 0:\n    {ending}\n"
+        "else:\n    f(np.ones(3))\n    print('child', os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)\n",
+        "-o",
+        "page.html",
+    )
+    code = {"sys.exit(5)": 5, "1 / 0": 1}.get(ending, 0)
+    assert done.returncode == 0 and done.stdout.startswith(f"child {code}\n"), done.stderr
+    assert done.stdout.count("arithmetic") == 1 and done.stderr.count("written to") == 1
+    assert ("ZeroDivisionError" in done.stderr) == (ending == "1 / 0")
+    run = _pages.data_of((tmp_path / "page.html").read_text())["runs"][0]
+    kernel = run["categories"].index("kernel")
+    assert sum(event[1] == kernel for event in run["events"]) == 2
+
+
+@pytest.mark.parametrize("ending", ["", "sys.exit()\n", "sys.exit(3)\n", "1 / 0\n"])
+def test_profile_of_a_script_waits_for_its_threads(tmp_path, ending):
+    done = profiled(
+        tmp_path,
+        "f = tk.jit(np.exp)\n"
+        "def late():\n    time.sleep(0.5)\n    f(np.ones(3))\n    print('thread done')\n"
+        "threading.Thread(target=late).start()\n"
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "ThreadPoolExecutor(2).submit(f, np.ones(4))\n" + ending,
+        "--json",
+    )
+    assert done.returncode == (1 if ending not in ("", "sys.exit()\n") else 0), done.stderr
+    assert "thread done" in done.stderr
+    (kernel,) = (row for row in json.loads(done.stdout)["totals"] if row["category"] == "kernel")
+    assert (kernel["name"], kernel["count"]) == ("exp", 2)
+
+
+@pytest.mark.parametrize("ending", ["json", "html"])
+@pytest.mark.parametrize("script", ["pass\n", "sys.exit(0)\n"])
+def test_profile_without_events_keeps_the_file(tmp_path, ending, script):
+    kept = tmp_path / f"kept.{ending}"
+    kept.write_text("of an earlier run")
+    done = profiled(tmp_path, script, "-o", kept)
+    assert done.returncode == 0 and "nothing of Tokamak's ran" in done.stdout
+    assert done.stderr == f"{kept} is as it was\n"
+    assert kept.read_text() == "of an earlier run"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["case.py", kept.name]
+
+
+@pytest.mark.parametrize("ending", ["json", "html"])
+def test_profile_of_a_script_that_raises_where_nothing_can_be_written(tmp_path, ending):
+    (tmp_path / f"full.{ending}").symlink_to("/dev/full")
+    script = "tk.jit(np.exp)(np.ones(3))\n"
+    done = profiled(tmp_path, script + "raise RuntimeError('mine')\n", "-o", f"full.{ending}")
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert "RuntimeError: mine" in done.stderr and f"full.{ending}: No space left on device\n" in done.stderr
+    assert "what ran until then is in" not in done.stderr and "Errno" not in done.stderr
+    assert " exp" in done.stdout
+    done = profiled(tmp_path, script, "-o", f"full.{ending}")
+    assert done.returncode == 1
+    assert f"full.{ending}: No space left on device\n" in done.stderr and "Errno" not in done.stderr
+
+
+@pytest.mark.parametrize("ending", ["json", "html"])
+def test_profile_of_a_script_that_is_none(tmp_path, ending):
+    done = profiled(tmp_path, "def f(:\n", "-o", f"new.{ending}")
+    assert done.returncode == 1 and "what ran until then" not in done.stderr
+    assert f"nothing of Tokamak's ran until then; {tmp_path}/new.{ending} has no events\n" in done.stderr
+    done = profiled(tmp_path, "x = '\0'\n")
+    assert done.returncode == 1 and "null bytes" in done.stderr and "None" not in done.stderr
+
+
+def test_profile_says_what_was_dropped(tmp_path):
+    event = '{"ph":"X","pid":1,"tid":0,"name":"f","cat":"call","ts":1,"dur":8}'
+    about = '{"ph":"M","pid":1,"name":"recording","args":{"dropped_events":7,"duration_ns":90000}}'
+    (tmp_path / "t.json").write_text(f"[\n{event},\n{about}\n]\n")
+    assert "7 more events were not kept" in command(tmp_path, "profile", "t.json")
+    got = as_json(tmp_path, "profile", "t.json")
+    assert (got["dropped"], got["duration_ns"], got["problem"]) == (7, 90000, None)
+
+
+def test_profile_that_is_interrupted_twice_ends_at_once(tmp_path):
+    """The second time what takes long is the saving: neither that nor the table is waited for."""
+    (tmp_path / "waits.py").write_text(
+        "import time, numpy as np, tokamak as tk\nfrom tokamak import _pages\n"
+        "def write(*_):\n    print('saving', flush=True)\n    time.sleep(100)\n"
+        "_pages.write = write\ntk.jit(np.exp)(np.ones(3))\nprint('ready', flush=True)\ntime.sleep(100)\n"
+    )
+    words = [sys.executable, "-m", "tokamak", "profile", "waits.py", "-o", "t.html"]
+    with subprocess.Popen(
+        words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        for said in ("ready\n", "saving\n"):
+            assert process.stdout.readline() == said
+            process.send_signal(signal.SIGINT)
+        printed, told = process.communicate(timeout=60)
+    assert (process.returncode, printed) == (130, "")
+    assert f"what was recorded is in {tmp_path}/t.html.part; " in told
+    assert told.endswith("interrupted\n") and "Traceback" not in told
+    assert [kernel.name for kernel in tk.load_profile(tmp_path / "t.html.part").kernels] == ["exp"]
+
+
 def test_profile_that_is_interrupted_has_its_table(folder, tmp_path):
     (folder / "waits.py").write_text(
         "import time, numpy as np, tokamak as tk\n"
@@ -374,7 +507,7 @@ def test_a_cut_trace_without_events_is_not_said_to_be_of_nothing(folder, tmp_pat
 
 def test_profile_of_a_script_that_raises(folder, tmp_path):
     message = command(folder, "profile", "boom.py", "-o", tmp_path / "t.json", code=1)
-    assert "ZeroDivisionError" in message and "what ran until then is in" in message
+    assert "ZeroDivisionError" in message and f"ran until then; {tmp_path / 't.json'} has no events" in message
     assert tk.load_profile(tmp_path / "t.json").problem is None
     assert "cannot write" in command(folder, "profile", "script.py", "-o", "/nowhere/t.json", code=1)
 
@@ -417,7 +550,7 @@ def test_bad_input_of_all_commands(folder, tmp_path, name):
 def test_profile_of_a_function_that_raises(folder, tmp_path):
     for path in (tmp_path / "t.json", tmp_path / "t.html"):
         message = command(folder, "profile", "script.py:raises", "--args", "f32[3]", "-o", path, code=1)
-        assert "KeyError: 'mine'" in message and f"what ran until then is in {path}" in message
+        assert "KeyError: 'mine'" in message and f"nothing of Tokamak's ran until then; {path} has no events" in message
         assert path.stat().st_size > 0
 
 

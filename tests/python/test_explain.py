@@ -138,3 +138,12 @@ def test_programs_without_kernels(tmp_path):
         e = tk.jit(function).explain(*arguments)
         assert "0 kernels" in str(e)
         e.save(tmp_path / "page.html", measure=False)
+
+
+@pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf")])
+def test_measuring_for_no_time_that_there_is(seconds):
+    explained = tk.jit(np.sin).explain(np.ones(3))
+    with pytest.raises(tk.UserValueError, match="is no number of seconds"):
+        explained.measure(seconds)
+    assert explained.measured is None
+    assert explained.measure(0).measured.runs == 3

@@ -286,6 +286,21 @@ def test_where_nothing_can_be_written(tmp_path):
         pass
     with pytest.raises(OSError, match="no"):
         p.save(tmp_path / "no" / "trace.json")
+    with pytest.raises(OSError, match="cannot write"), tk.profile(tmp_path / "no" / "trace.json"):
+        raise AssertionError("the block must not run")
+
+
+@pytest.mark.parametrize("name", ["full.json", "full.html"])
+def test_what_a_block_raises_wins(tmp_path, name):
+    (tmp_path / name).symlink_to("/dev/full")
+    with pytest.raises(ValueError, match="^mine") as caught, tk.profile(tmp_path / name):
+        tk.jit(np.sin)(X)
+        raise ValueError("mine")
+    assert caught.value.args == ("mine",)
+    if sys.version_info >= (3, 11):
+        assert any("No space left on device" in note for note in caught.value.__notes__)
+    with pytest.raises(OSError, match="No space left"), tk.profile(tmp_path / name):
+        pass
 
 
 def test_profiles_across_fork(tmp_path):
@@ -333,3 +348,47 @@ def test_fork_while_a_trace_is_written(tmp_path):
     )
     assert (done.stdout, done.returncode) == ("0\n", 0), done.stderr
     assert tk.load_profile(tmp_path / "trace.json").problem is None
+
+
+def test_a_forked_child_leaves_the_page_to_its_parent(tmp_path):
+    script = (
+        "import os, sys, numpy as np, tokamak as tk\n"
+        "f, x = tk.jit(np.sin), np.ones(3)\n"
+        "with tk.profile('page.html'):\n"
+        "    child = os.fork()\n"
+        "    if child:\n"
+        "        f(x)\n"
+        "        os.waitpid(child, 0)\n"
+        "if not child:\n"
+        "    print(os.path.exists('page.html'), end='')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.returncode) == ("False", 0), done.stderr
+    assert "sin" in _pages.data_of((tmp_path / "page.html").read_text())["runs"][0]["names"]
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_functions_have_the_names_that_their_user_gave_them():
+    def 日(x):
+        return np.exp(x)
+
+    def 本(x):
+        return np.sin(x)
+
+    functions = [tk.jit(日), tk.jit(本), tk.jit(lambda x: x + 1)]
+    with tk.profile() as p:
+        for f in functions:
+            f(X)
+    names = {(event.category, event.name) for event in p.events}
+    for name in ("日", "本", functions[2].__name__):
+        assert {("call", name), ("compile", f"compile {name}"), ("compile", f"trace {name}")} <= names
+    assert functions[2].__name__ == "<lambda>"
+
+
+def test_how_long_was_recorded_is_in_the_file(tmp_path):
+    with tk.profile(tmp_path / "trace.json") as p:
+        tk.jit(np.sin)(X)
+        time.sleep(0.05)
+    loaded = tk.load_profile(tmp_path / "trace.json")
+    assert max(event.end_ns for event in loaded.events) + 40_000_000 < loaded.duration_ns <= p.duration_ns
+    assert len(loaded.events) == len(p.events) and loaded.threads == p.threads

@@ -123,3 +123,45 @@ def test_a_trace_without_its_end_has_nothing_that_was_not_read(text):
             continue
     assert any(problem and "ends early" in problem for problem in problems)
     assert not any(problem and "last 0 bytes" in problem for problem in problems)
+
+
+def test_what_is_negative_is_damage(text):
+    whole = read(text)
+    events = [i for i, entry in enumerate(json.loads(text)["traceEvents"]) if entry["ph"] == "X"]
+    for damage in ({"dur": -3}, {"args": {"bytes_read": -1}}, {"args": {"flops": -1e9}}):
+        document = json.loads(text)
+        document["traceEvents"][events[0]].update(damage)
+        found = _trace_file.read(json.dumps(document), "trace.json")
+        assert len(found.profile.events) == whole - 1
+        assert "damaged: 1 of its" in found.problem and "-" in found.problem
+    for damage in ({"duration_ns": -5}, {"dropped_events": -5}):
+        found = _trace_file.read(json.dumps({**json.loads(text), "otherData": damage}), "trace.json")
+        assert found.profile.duration_ns > 0 and found.profile.dropped == 0
+        assert "-5 is no" in found.problem
+
+
+def test_events_may_start_before_the_recording(text):
+    document = json.loads(text)
+    next(entry for entry in document["traceEvents"] if entry["ph"] == "X")["ts"] = -4
+    found = _trace_file.read(json.dumps(document), "trace.json")
+    assert found.problem is None and found.profile.events[0].start_ns == -4000
+
+
+def test_a_mark_of_the_byte_order_is_passed_over(text, tmp_path):
+    (tmp_path / "marked.json").write_text(text, encoding="utf-8-sig")
+    loaded = tk.load_profile(tmp_path / "marked.json")
+    assert loaded.problem is None and len(loaded.events) == read(text)
+
+
+def test_a_list_of_events_says_what_was_dropped():
+    def about(dropped, duration):
+        return {"ph": "M", "pid": 1, "name": "recording", "args": {"dropped_events": dropped, "duration_ns": duration}}
+
+    event = {"ph": "X", "pid": 1, "tid": 0, "name": "f", "cat": "call", "ts": 1, "dur": 8}
+    found = _trace_file.read(json.dumps([about(2, 5000), event, about(7, 12000)]), "trace.json")
+    assert (found.profile.dropped, found.profile.duration_ns, found.problem) == (7, 12000, None)
+    found = _trace_file.read(json.dumps([about(2, 5000), event]), "trace.json")
+    assert (found.profile.dropped, found.profile.duration_ns) == (2, 9000)
+    cut = ",\n".join(["[\n" + json.dumps(about(0, 1)), *map(json.dumps, [event, about(7, 12000), event])])
+    cut = cut.replace('": ', '":')
+    assert _trace_file.read(cut[:-5], "trace.json").profile.dropped == 7

@@ -20,7 +20,7 @@ _starting.begin()
 from .._errors import Error, InternalError  # noqa: E402
 from .._native import __version__  # noqa: E402
 from . import bench, cache, compare, completion, doctor, explain, native, output, profile  # noqa: E402
-from .failure import INPUT_ERROR, INTERNAL_ERROR, OK, USAGE_ERROR, Failure  # noqa: E402
+from .failure import INPUT_ERROR, INTERNAL_ERROR, OK, USAGE_ERROR, Failure, os_error_text  # noqa: E402
 
 __all__ = ["main"]
 
@@ -107,7 +107,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _tell("error: out of memory")
         return INPUT_ERROR
     except OSError as error:
-        _tell(f"error: {error.filename or ''}{': ' if error.filename else ''}{error.strerror or error}")
+        _tell(f"error: {os_error_text(error)}")
         return INPUT_ERROR
     finally:
         output.give_up_what_cannot_be_written()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["INPUT_ERROR", "INTERNAL_ERROR", "OK", "USAGE_ERROR", "Failure", "usage_error"]
+__all__ = ["INPUT_ERROR", "INTERNAL_ERROR", "OK", "USAGE_ERROR", "Failure", "os_error_text", "usage_error"]
 
 OK = 0
 INPUT_ERROR = 1
@@ -20,3 +20,8 @@ class Failure(Exception):
 
 def usage_error(message: str) -> Failure:
     return Failure(message, USAGE_ERROR)
+
+
+def os_error_text(error: OSError) -> str:
+    """What the system says, without its number."""
+    return f"{error.filename or ''}{': ' if error.filename else ''}{error.strerror or error}"

@@ -15,7 +15,7 @@ from .. import _endings, _profile
 from .._errors import UserError
 from .._progress import Progress
 from . import output, target
-from .failure import Failure, usage_error
+from .failure import OK, Failure, os_error_text, usage_error
 
 NAME = "profile"
 SUMMARY = "record what a function or a script does, for Perfetto or as a page"
@@ -40,13 +40,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     output.check_output(options, _endings.PAGE_OR_TRACE)
-    name = str(options.target)
-    if name.endswith((".json", ".part")):
-        recorded = _loaded(options)
-    else:
-        recorded = _recorded(options)
+    is_trace = str(options.target).endswith((".json", ".part"))
+    had_file = bool(options.output) and os.path.isfile(options.output)
+    recorded = _loaded(options) if is_trace else _recorded(options, had_file)
     _show(recorded, options)
-    output.tell_written(options)
+    if had_file and not is_trace and not recorded.events:
+        output.flush()
+        _tell_aside(f"{options.output} is as it was")
+    else:
+        output.tell_written(options)
     if recorded.problem:
         saved = f"; it is in {options.output}" if options.output else ""
         raise Failure(f"the trace is not whole, what could be read is shown{saved}")
@@ -55,7 +57,11 @@ def run(options: argparse.Namespace) -> None:
 def _show(recorded: _profile.Profile, options: argparse.Namespace, problem: str | None = None) -> None:
     if options.json:
         totals = [dataclasses.asdict(total) for total in recorded.totals()]
-        about = {"duration_ns": recorded.duration_ns, "threads": recorded.threads}
+        about = {
+            "duration_ns": recorded.duration_ns,
+            "threads": recorded.threads,
+            "dropped": recorded.dropped,
+        }
         output.print_json({**about, "problem": problem or recorded.problem, "totals": totals})
     elif recorded.events or recorded.problem:
         output.print_text(recorded)
@@ -63,32 +69,49 @@ def _show(recorded: _profile.Profile, options: argparse.Namespace, problem: str 
         output.print_text(f"{options.target}: nothing of Tokamak's ran; it calls no jitted function")
 
 
-def _recorded(options: argparse.Namespace) -> _profile.Profile:
+def _recorded(options: argparse.Namespace, had_file: bool) -> _profile.Profile:
     work = _work(options)  # what is not there leaves a file of an earlier run as it is
-    had_file = bool(options.output) and os.path.isfile(options.output)
+    recording = (
+        _profile.written_meanwhile(options.output, keeps_for_nothing=True)
+        if options.output
+        else _profile.profile()
+    )
     recorded: _profile.Profile | None = None
     has_run = False
+    process = os.getpid()
     try:
-        with _profile.profile(options.output) as recorded:
+        with recording as recorded:
             work()
             has_run = True
     except BaseException as error:
-        if recorded is None:
+        if recorded is None or os.getpid() != process:
             raise
-        if has_run or recorded.events:  # what has no good end can be read all the same
+        is_second = isinstance(error, KeyboardInterrupt) and isinstance(error.__context__, KeyboardInterrupt)
+        if not is_second and (has_run or recorded.events):  # what has no good end can be read all the same
             with contextlib.suppress(Failure, OSError):
                 _show(recorded, options, _in_a_line(error))
                 output.flush()
+        if recorded._unsaved is not None:
+            _tell_aside(f"error: {_in_a_line(recorded._unsaved)}")
         for line in _left(recorded, options.output, has_run=has_run, had_file=had_file):
-            print(output.printable(line), file=sys.stderr)
+            _tell_aside(line)
         if has_run and not isinstance(error, KeyboardInterrupt):  # it only cannot be written
             raise Failure(_in_a_line(error)) from None
         raise
+    if os.getpid() != process:  # the child of a fork: all there is to show and to save is its parent's
+        sys.exit(OK)
     return recorded
 
 
+def _tell_aside(line: str) -> None:
+    print(output.printable(line), file=sys.stderr)
+
+
 def _in_a_line(error: BaseException) -> str:
-    return "interrupted" if isinstance(error, KeyboardInterrupt) else str(error).partition("\n")[0]
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted"
+    text = os_error_text(error) if isinstance(error, OSError) else str(error)
+    return text.partition("\n")[0]
 
 
 def _left(recorded: _profile.Profile, path: str | None, *, has_run: bool, had_file: bool) -> list[str]:
@@ -103,7 +126,11 @@ def _left(recorded: _profile.Profile, path: str | None, *, has_run: bool, had_fi
         return [f"nothing of Tokamak's ran until then; {path} is as it was"]
     if not os.path.isfile(path):
         return []
-    return [f"what could be written is in {path}" if has_run else f"what ran until then is in {path}"]
+    if has_run or recorded._unsaved is not None:
+        return [f"what could be written is in {path}"]
+    if not recorded.events:
+        return [f"nothing of Tokamak's ran until then; {path} has no events"]
+    return [f"what ran until then is in {path}"]
 
 
 def _work(options: argparse.Namespace) -> Callable[[], object]:

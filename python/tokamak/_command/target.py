@@ -10,6 +10,7 @@ import inspect
 import os
 import runpy
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, redirect_stdout
@@ -136,29 +137,50 @@ def run_script(place: str, words: list[str], *, quiet: bool) -> dict[str, Any]:
     sys.argv = [place, *words]
     sys.path.insert(0, os.fspath(path.parent))
     aside = redirect_stdout(sys.stderr) if quiet else nullcontext()
+    process = os.getpid()
     with failures_of(place), aside:
-        return runpy.run_path(os.fspath(path), run_name="__main__")
+        try:
+            return runpy.run_path(os.fspath(path), run_name="__main__")
+        except KeyboardInterrupt:  # which is for its threads, too
+            process = -1
+            raise
+        finally:
+            if os.getpid() == process:
+                _wait_for_threads()
     return {}
+
+
+def _wait_for_threads() -> None:
+    """Those that a script has started belong to it: Python waits for them before it ends, in the same way, which also tells the
+    executors that wait for work to end."""
+    threading._shutdown()  # type: ignore[attr-defined]
 
 
 @contextmanager
 def failures_of(what: str) -> Iterator[None]:
-    """What the user's own code raises becomes one message that names the line. A script that exits is no failure if it says so."""
+    """What the user's own code raises becomes one message that names the line. A script that exits is no failure if it says so.
+    The child of a fork ends as it would without a command."""
+    process = os.getpid()
     try:
         yield
     except (Error, Failure, KeyboardInterrupt):
         raise
     except SystemExit as error:
+        if os.getpid() != process:
+            raise
         if error.code not in (None, 0):
             raise Failure(f"{what} exited with {error.code}") from None
     except BaseException as error:
+        if os.getpid() != process:
+            raise
         raise Failure(f"{what} raised {_described(error)}") from None
 
 
 def _described(error: BaseException) -> str:
     lines = "".join(traceback.format_exception_only(error)).strip().splitlines()
     if isinstance(error, SyntaxError):  # the last line says what is wrong
-        return f"{lines[-1]}\n  at {error.filename}:{error.lineno}"
+        where = f"\n  at {error.filename}:{error.lineno}" if error.filename else ""  # NUL bytes are at no line
+        return f"{lines[-1]}{where}"
     text = "\n".join(lines)
     ours = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     frames = [

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -256,6 +258,63 @@ TEST(ProfileWriter, LeavesTheFileToTheParentOfAFork) {
   writer.close();
   const std::string text = text_of(path);
   EXPECT_EQ(text.find(']'), text.rfind(']'));
+  std::remove(path.c_str());
+}
+
+/// The descriptor of this process that leads to the file.
+int descriptor_of(const std::string& path) {
+  struct stat wanted {};
+  stat(path.c_str(), &wanted);
+  for (int i = 3; i < 1024; ++i) {
+    struct stat found {};
+    if (fstat(i, &found) == 0 && found.st_dev == wanted.st_dev && found.st_ino == wanted.st_ino) return i;
+  }
+  return -1;
+}
+
+TEST(ProfileWriter, NeverWritesToAFileThatHasItsDescriptorNow) {
+  const std::string folder = testing::TempDir() + std::to_string(getpid());
+  const std::string path = folder + "-lost.json", other = folder + "-other.txt";
+  for (const bool is_still_there : {true, false}) {
+    ProfileSession session;
+    ProfileWriter writer(session, path);
+    { const ProfileScope scope(ProfileCategory::kernel, "before"); }
+    for (int i = 0; i < 200 && text_of(path).find("before") == std::string::npos; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    const int descriptor = descriptor_of(path);
+    ASSERT_GE(descriptor, 0);
+    if (!is_still_there) std::remove(path.c_str());
+    const int mine = open(other.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    ASSERT_EQ(write(mine, "precious", 8), 8);
+    ASSERT_EQ(dup2(mine, descriptor), descriptor);  // closes it and takes its number, at once
+    { const ProfileScope scope(ProfileCategory::kernel, "after"); }
+    writer.close();
+    EXPECT_EQ(text_of(other), "precious");
+    EXPECT_EQ(write(descriptor, ", still", 7), 7);  // it is not closed either
+    EXPECT_EQ(text_of(other), "precious, still");
+    const std::string text = text_of(path);
+    EXPECT_THAT(text, testing::StartsWith("[\n{"));
+    EXPECT_THAT(text, testing::EndsWith("}\n]\n"));
+    for (const char* name : {"\"before\"", "\"after\"", "\"process_name\""}) {
+      EXPECT_NE(text.find(name), std::string::npos) << name;
+      EXPECT_EQ(text.find(name), text.rfind(name)) << name;
+    }
+    ::close(mine);
+    ::close(descriptor);
+    std::remove(path.c_str());
+    std::remove(other.c_str());
+  }
+}
+
+TEST(ProfileWriter, SaysHowLongItRecordedAndWhatWasDropped) {
+  const std::string path = testing::TempDir() + "about-" + std::to_string(getpid()) + ".json";
+  ProfileSession session;
+  ProfileWriter writer(session, path);
+  writer.close();
+  EXPECT_THAT(text_of(path),
+              HasSubstr("\"name\":\"recording\",\"args\":{\"dropped_events\":0,\"duration_ns\":"));
+  EXPECT_THAT(trace_line_about({.duration_ns = 5, .dropped = 3}),
+              HasSubstr("{\"dropped_events\":3,\"duration_ns\":5}"));
   std::remove(path.c_str());
 }
 
