@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import sys
 import textwrap
 from collections.abc import Callable
@@ -16,30 +14,13 @@ from ._format import bytes_text, count_text, number_text, percent_text, plural, 
 if TYPE_CHECKING:
     from ._explanation import Explanation
 
-__all__ = ["kernel_table", "notes_of", "render", "shown_file", "terminal_width", "wants_colour"]
+__all__ = ["kernel_table", "notes_of", "render", "shown_file"]
 
-_PLAIN_WIDTH = 100  # where there is no terminal
 _MOST_ROWS = 20  # of kernels
 _MOST_NOTES = 6  # of one kind
 _LEAST_NAME = 12  # characters of a kernel's name that are shown at least
 _LEAST_WANTED = ("flops", "writes", "reads", "roofline", "time", "times")  # what goes first where there is no room
 _STYLES = {"bold": "1", "soft": "2", "good": "32", "name": "36", "warn": "33"}
-
-
-def wants_colour() -> bool:
-    """Whether standard output is a terminal that shows colours; NO_COLOR (no-color.org) says that it shall not."""
-    return (
-        not os.environ.get("NO_COLOR")
-        and os.environ.get("TERM") != "dumb"
-        and bool(sys.stdout)
-        and sys.stdout.isatty()
-    )
-
-
-def terminal_width() -> int:
-    if not (sys.stdout and sys.stdout.isatty()):
-        return _PLAIN_WIDTH
-    return max(40, shutil.get_terminal_size((_PLAIN_WIDTH, 24)).columns)
 
 
 def shown_file(file: str) -> str:

@@ -41,6 +41,16 @@ def untraceable(x):
 def raises(x):
     raise KeyError("mine")
 
+def leaves(x):
+    sys.exit(0)
+
+def leaves_with_a_code(x):
+    sys.exit(7)
+
+def closes(x):
+    sys.stdout.close()
+    return x + 1
+
 def writes(u):
     u[0] = 1
 
@@ -208,6 +218,9 @@ def _native(folder, *words, code):
     [
         (["script.py:untraceable", "--args", "f32[3]"], 1, "`if` needs the elements"),
         (["script.py:raises", "--args", "f32[3]"], 1, "raises raised KeyError: 'mine'"),
+        (["script.py:leaves", "--args", "f32[3]"], 1, "leaves exited with 0"),
+        (["script.py:leaves_with_a_code", "--args", "f32[3]"], 1, "leaves_with_a_code exited with 7"),
+        (["script.py:closes", "--args", "f32[3]"], 1, "cannot write to the standard output: it is closed"),
         (["script.py:activation", "--args", "f32[3]"], 1, "missing a required argument: 'y'"),
         (
             ["script.py:activation"],
@@ -403,6 +416,8 @@ def test_bad_input_of_all_commands(folder, tmp_path, name):
     for words, message in [
         (["script.py:untraceable", "--args", "f32[3]"], "`if` needs the elements"),
         (["script.py:raises", "--args", "f32[3]"], "KeyError: 'mine'"),
+        (["script.py:leaves", "--args", "f32[3]"], "leaves exited with 0"),
+        (["script.py:closes", "--args", "f32[3]"], "cannot write to the standard output: it is closed"),
         (["script.py:activatoin"], "did you mean activation?"),
         (["boom.py:f", "--args", "f32[3]"], "ZeroDivisionError"),
     ]:

@@ -98,7 +98,7 @@ def _missing(module: Any, place: str, name: str) -> str:
 def _load(place: str) -> ModuleType:
     if not place.endswith(".py") and os.sep not in place:
         sys.path.insert(0, os.getcwd())
-        with failures_of(place):
+        with failures_of(place):  # one that exits is not there to be asked for its functions
             try:
                 return importlib.import_module(place)
             except ModuleNotFoundError as error:
@@ -112,7 +112,7 @@ def _load(place: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module
     sys.path.insert(0, os.fspath(path.parent))
-    with failures_of(place):
+    with failures_of(place, may_exit=True):
         spec.loader.exec_module(module)
     return module
 
@@ -136,21 +136,23 @@ def run_script(place: str, words: list[str], *, quiet: bool) -> dict[str, Any]:
     sys.argv = [place, *words]
     sys.path.insert(0, os.fspath(path.parent))
     aside = redirect_stdout(sys.stderr) if quiet else nullcontext()
-    with failures_of(place), aside:
+    with failures_of(place, may_exit=True), aside:
         return runpy.run_path(os.fspath(path), run_name="__main__")
     return {}
 
 
 @contextmanager
-def failures_of(what: str) -> Iterator[None]:
-    """What the user's own code raises becomes one message that names the line. A script that exits is no failure if it says so."""
+def failures_of(what: str, *, may_exit: bool = False) -> Iterator[None]:
+    """What the user's own code raises becomes one message that names the line. A script may exit, which is no failure if it says so; a
+    function that does has no result."""
     try:
         yield
     except (Error, Failure, KeyboardInterrupt):
         raise
     except SystemExit as error:
-        if error.code not in (None, 0):
-            raise Failure(f"{what} exited with {error.code}") from None
+        code = 0 if error.code is None else error.code
+        if code != 0 or not may_exit:
+            raise Failure(f"{what} exited with {code}") from None
     except BaseException as error:
         raise Failure(f"{what} raised {_described(error)}") from None
 

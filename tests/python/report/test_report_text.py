@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import tokamak as tk
 from report_programs import f32, unrolled
-from tokamak import _explanation_text, _format
+from tokamak import _format, _terminal
 
 
 def test_text_fits_its_width(explained):
@@ -25,18 +25,18 @@ def test_text_fits_its_width(explained):
 
 
 def test_colour_only_in_terminals(monkeypatch):
-    assert not _explanation_text.wants_colour()  # pytest captures the output
-    monkeypatch.setattr(sys, "stdout", type("Terminal", (), {"isatty": lambda self: True})())
+    assert not _terminal.wants_colour()  # pytest captures the output
+    monkeypatch.setattr(sys, "stdout", type("Terminal", (), {"closed": False, "isatty": lambda self: True})())
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "77")
-    assert _explanation_text.wants_colour()
-    assert _explanation_text.terminal_width() == 77
+    assert _terminal.wants_colour()
+    assert _terminal.width_of(sys.stdout) == 77
     monkeypatch.setenv("NO_COLOR", "1")
-    assert not _explanation_text.wants_colour()
+    assert not _terminal.wants_colour()
     monkeypatch.delenv("NO_COLOR")
     monkeypatch.setenv("TERM", "dumb")
-    assert not _explanation_text.wants_colour()
+    assert not _terminal.wants_colour()
 
 
 def test_many_kernels_that_are_equal_share_a_row():
