@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from .. import _native
 from .._errors import Error
 from .._jit import jit
-from . import arguments
+from . import arguments, output
 from .arguments import Arguments
 from .failure import Failure, usage_error
 
@@ -50,7 +50,8 @@ def add_options(
     )
 
 
-def find(options: argparse.Namespace) -> Target:
+def find(options: argparse.Namespace, *, is_called: bool = True) -> Target:
+    """`is_called`: not only compiled, for which what is in the arrays does not count."""
     place, colon, name = str(options.target).rpartition(":")
     if not colon or not place or not name:
         raise usage_error(
@@ -58,7 +59,7 @@ def find(options: argparse.Namespace) -> Target:
         )
     if options.seed < 0:
         raise usage_error("--seed takes a number from 0 on")
-    given = arguments.parse(options.args or "", options.seed)
+    given = arguments.parse(options.args or "", options.seed, is_filled=is_called)
     found: Any = _load(place)
     for part in name.split("."):
         if not hasattr(found, part):
@@ -155,6 +156,8 @@ def failures_of(what: str, *, may_exit: bool = False) -> Iterator[None]:
             raise Failure(f"{what} exited with {code}") from None
     except BaseException as error:
         raise Failure(f"{what} raised {_described(error)}") from None
+    finally:
+        output.restore_standard_error()
 
 
 def _described(error: BaseException) -> str:
