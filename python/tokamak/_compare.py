@@ -6,6 +6,8 @@ import bisect
 import copy
 import json
 import math
+import sys
+import textwrap
 import time
 from collections.abc import Callable
 from os import PathLike
@@ -18,6 +20,7 @@ from ._array import Array
 from ._jit import jit
 from ._profile import Profile, profile
 from ._progress import Progress
+from ._terminal import width_of
 
 if TYPE_CHECKING:
     from ._pictures import Picture
@@ -27,6 +30,11 @@ __all__ = ["Comparison", "Run", "compare", "same_results"]
 _LEAST_TURNS = 4
 _SECONDS = 1.5  # for all turns: longer than what else goes on in the machine keeps it busy, mostly
 _COLUMNS = 40  # of the bars in a terminal
+_LEAST_COLUMNS = 8
+_MOST_NAME = 30  # characters of a kernel's name
+_LEAST_NAME = 8
+_FIGURE = 10  # of a time, or a number of bytes, with the space before it
+_PAGE_WIDTH = 100
 _MOST_ROWS = 30  # kernels of a run that the text shows: the longest
 
 
@@ -122,7 +130,7 @@ class Comparison:
             self.to_dict(),
             scripts=["chart.js", "profile.js"],
             styles=["profile.css"],
-            text=str(self),
+            text=self.text(width=_PAGE_WIDTH),
         )
         _pages.write(path, page)
 
@@ -148,21 +156,26 @@ class Comparison:
         return self.draw().svg
 
     def __str__(self) -> str:
-        shown = [kernel for run in (self.eager, self.compiled) for kernel in _longest(run.kernels)]
-        widest = max((len(_short(kernel.name)) for kernel in shown), default=0)
-        lines = [f"{self.name}: {self.verdict()}"]
+        return self.text()
+
+    __repr__ = __str__
+
+    def text(self, *, width: int | None = None) -> str:
+        """What `print` shows; as wide as the terminal unless said otherwise."""
+        width = width_of(sys.stdout) if width is None else width
+        chart = _Chart(self, width)
+        parts = [f"{self.name}: {self.verdict()}"]
         for run in (self.eager, self.compiled):
-            lines.append("")
-            lines.append(
+            parts.append("")
+            parts.append(
                 f"{run.label}: {_format.plural(len(run.kernels), 'kernel')}, {_format.time_text(run.ns / 1e9)}, "
                 f"{_format.bytes_text(run.bytes)} moved"
             )
-            lines += self._bars(run, widest)
+            parts += chart.bars(run)
         if not self.agree:
-            lines.append("\nThe results differ.")
-        return "\n".join(lines)
-
-    __repr__ = __str__
+            parts.append("\nThe results differ.")
+        lines = "\n".join(parts).splitlines()
+        return "\n".join(line for one in lines for line in _wrapped(one, width))
 
     def verdict(self, digits: int = 2) -> str:
         """What compiling is worth, in words."""
@@ -174,24 +187,43 @@ class Comparison:
         moved = f", {traffic:.{digits}f} times less memory traffic" if self.compiled.bytes else ""
         return f"{self.speedup:.{digits}f} times as fast{moved}"
 
-    def _bars(self, run: Run, widest: int) -> list[str]:
+
+class _Chart:
+    """The kernels of a comparison as bars, on an axis that both runs share, and what there is room for beside them."""
+
+    def __init__(self, comparison: Comparison, width: int) -> None:
+        runs = (comparison.eager, comparison.compiled)
+        shown = [kernel for run in runs for kernel in _longest(run.kernels)]
+        self._all_of_it = max(*(run.ns for run in runs), 1)
+        names = max((len(kernel.name) for kernel in shown), default=0)
+        # Bars give way first, down to a few columns, then what is moved, then names, then what is left of the bars.
+        self._has_bytes = width >= 2 + _LEAST_NAME + 2 + _LEAST_COLUMNS + 2 * _FIGURE
+        figures = 2 * _FIGURE if self._has_bytes else _FIGURE
+        self._columns = max(0, min(_COLUMNS, width - 4 - min(names, _MOST_NAME) - figures))
+        if self._columns < _LEAST_COLUMNS:
+            self._columns = _LEAST_COLUMNS if width >= 2 + _LEAST_NAME + 2 + _LEAST_COLUMNS + figures else 0
+        gap = 2 if self._columns else 0
+        self._names = max(1, min(names, _MOST_NAME, width - 2 - gap - self._columns - figures))
+
+    def bars(self, run: Run) -> list[str]:
         shown = _longest(run.kernels)
-        lines = [self._bar(run, kernel, widest) for kernel in shown]
+        lines = [self._bar(run, kernel) for kernel in shown]
         if left := len(run.kernels) - len(shown):
             rest = sum(map(_length, run.kernels)) - sum(map(_length, shown))
             lines.append(f"  and {left} that took less, {_format.time_text(rest / 1e9)} together")
         return lines
 
-    def _bar(self, run: Run, kernel: _native.ProfileEvent, widest: int) -> str:
-        """A line of a chart whose axis both runs share."""
-        all_of_it = max(self.eager.ns, self.compiled.ns, 1)
-        first = run.kernels[0].start_ns
-        begin = round((kernel.start_ns - first) / all_of_it * _COLUMNS)
-        length = max(1, round(_length(kernel) / all_of_it * _COLUMNS))
-        bar = (" " * min(begin, _COLUMNS - 1) + "█" * length)[:_COLUMNS]
-        moved = _format.bytes_text(kernel.bytes_read + kernel.bytes_written)
-        taken = _format.time_text(_length(kernel) / 1e9)
-        return f"  {_short(kernel.name):{widest}}  {bar:{_COLUMNS}}  {taken:>8}  {moved:>8}"
+    def _bar(self, run: Run, kernel: _native.ProfileEvent) -> str:
+        line = f"  {_short(kernel.name, self._names):{self._names}}"
+        if self._columns:
+            begin = round((kernel.start_ns - run.kernels[0].start_ns) / self._all_of_it * self._columns)
+            length = max(1, round(_length(kernel) / self._all_of_it * self._columns))
+            bar = (" " * min(begin, self._columns - 1) + "█" * length)[: self._columns]
+            line += f"  {bar:{self._columns}}"
+        line += f"  {_format.time_text(_length(kernel) / 1e9):>8}"
+        if self._has_bytes:
+            line += f"  {_format.bytes_text(kernel.bytes_read + kernel.bytes_written):>8}"
+        return line
 
 
 def compare(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Comparison:
@@ -279,5 +311,10 @@ def _longest(kernels: list[_native.ProfileEvent]) -> list[_native.ProfileEvent]:
     return [kernel for kernel in kernels if _length(kernel) >= least[0]][:_MOST_ROWS]
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= 30 else name[:29] + "…"
+def _short(name: str, most: int) -> str:
+    return name if len(name) <= most else name[: most - 1] + "…"
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    """Sentences go on in the next line; bars, which are no wider, stay as they are."""
+    return [line] if len(line) <= width else textwrap.wrap(line, width, break_on_hyphens=False)

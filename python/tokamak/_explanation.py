@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from os import PathLike
 from typing import TYPE_CHECKING, Literal
 
-from . import _assembly, _endings, _explanation_text, _measure, _native
+from . import _assembly, _endings, _explanation_text, _measure, _native, _terminal
 from ._errors import UserValueError, fail
 from ._progress import Progress
 
@@ -106,8 +107,8 @@ class Explanation:
         """What `print` shows; width and colours are those of the terminal unless said otherwise."""
         return _explanation_text.render(
             self,
-            _explanation_text.terminal_width() if width is None else width,
-            _explanation_text.wants_colour() if colour is None else colour,
+            _terminal.width_of(sys.stdout) if width is None else width,
+            _terminal.wants_colour() if colour is None else colour,
         )
 
     def hot_loop(self, kernel: int = 0) -> str:

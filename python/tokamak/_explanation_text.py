@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import sys
 import textwrap
 from collections.abc import Callable
@@ -16,30 +14,14 @@ from ._format import bytes_text, count_text, number_text, percent_text, plural, 
 if TYPE_CHECKING:
     from ._explanation import Explanation
 
-__all__ = ["kernel_table", "notes_of", "render", "shown_file", "terminal_width", "wants_colour"]
+__all__ = ["kernel_table", "notes_of", "render", "shown_file"]
 
-_PLAIN_WIDTH = 100  # where there is no terminal
 _MOST_ROWS = 20  # of kernels
 _MOST_NOTES = 6  # of one kind
 _LEAST_NAME = 12  # characters of a kernel's name that are shown at least
+_LEAST_NOTE = 20  # characters of a line beside the name of a note
 _LEAST_WANTED = ("flops", "writes", "reads", "roofline", "time", "times")  # what goes first where there is no room
 _STYLES = {"bold": "1", "soft": "2", "good": "32", "name": "36", "warn": "33"}
-
-
-def wants_colour() -> bool:
-    """Whether standard output is a terminal that shows colours; NO_COLOR (no-color.org) says that it shall not."""
-    return (
-        not os.environ.get("NO_COLOR")
-        and os.environ.get("TERM") != "dumb"
-        and bool(sys.stdout)
-        and sys.stdout.isatty()
-    )
-
-
-def terminal_width() -> int:
-    if not (sys.stdout and sys.stdout.isatty()):
-        return _PLAIN_WIDTH
-    return max(40, shutil.get_terminal_size((_PLAIN_WIDTH, 24)).columns)
 
 
 def shown_file(file: str) -> str:
@@ -64,7 +46,11 @@ def render(e: Explanation, width: int, colour: bool) -> str:
         return f"\x1b[{_STYLES[kind]}m{text}\x1b[0m" if colour and text else text
 
     head = f"{plural(len(e.kernels), 'kernel')} for {plural(len(e.computed), 'operation')}"
-    parts = [style(e.name, "name") + ": " + style(head, "bold")]
+    if len(e.name) + 2 + len(head) <= width:
+        parts = [style(e.name, "name") + ": " + style(head, "bold")]
+    else:
+        parts = [style(line, "name") for line in textwrap.wrap(f"{e.name}:", width)]
+        parts += [style(line, "bold") for line in textwrap.wrap(head, width)]
     parts += _kernels(e, width, style)
     notes = notes_of(e)
     label = max(len(name) for name, _ in notes)
@@ -72,7 +58,11 @@ def render(e: Explanation, width: int, colour: bool) -> str:
     for name, text in notes:
         shown = "" if name == before else name
         before = name
-        wrapped = textwrap.wrap(text, max(20, width - label - 4), break_on_hyphens=False) or [""]
+        if width - label - 4 < _LEAST_NOTE:  # no room beside the names
+            parts += [f"  {style(shown, 'soft')}"] if shown else []
+            parts += [f"    {line}" for line in textwrap.wrap(text, width - 4, break_on_hyphens=False)]
+            continue
+        wrapped = textwrap.wrap(text, width - label - 4, break_on_hyphens=False) or [""]
         for i, line in enumerate(wrapped):
             parts.append(f"  {style((shown if i == 0 else '').ljust(label), 'soft')}  {line}".rstrip())
     return "\n".join(parts)
@@ -120,14 +110,14 @@ def kernel_table(e: Explanation) -> tuple[list[_native.KernelReport], dict[str, 
 def _kernels(e: Explanation, width: int, style: Style) -> list[str]:
     shown, columns, left = kernel_table(e)
     space = width - 2
-    while len(columns) > 1 and space - sum(_width(column) + 2 for column in columns.items()) < _LEAST_NAME:
+    while columns and space - sum(_width(column) + 2 for column in columns.items()) < _LEAST_NAME:
         columns.pop(next(head for head in _LEAST_WANTED if head in columns))
     names = max((len(kernel.name) for kernel in shown), default=0)
     names = max(_LEAST_NAME, min(names, space - sum(_width(column) + 2 for column in columns.items())))
     if not shown:
         return []
     figures = "".join(f"  {head:>{_width((head, cells))}}" for head, cells in columns.items())
-    lines = ["  " + style(" " * names + figures, "soft")]
+    lines = ["  " + style(" " * names + figures, "soft")] if columns else []
     for i, kernel in enumerate(shown):
         name = kernel.name if len(kernel.name) <= names else kernel.name[: names - 1] + "…"
         figures = "".join(f"  {cells[i]:>{_width((head, cells))}}" for head, cells in columns.items())

@@ -8,6 +8,8 @@ import time
 from types import TracebackType
 from typing import ClassVar
 
+from ._terminal import is_terminal, width_of
+
 __all__ = ["Progress"]
 
 _BEFORE_THE_FIRST = 0.4  # seconds
@@ -38,7 +40,7 @@ class Progress:
         if outer is not None:
             self._shown_by, self._said_before = outer, outer._doing
             outer._doing = self._doing
-        elif sys.stderr and sys.stderr.isatty():
+        elif is_terminal(sys.stderr):
             Progress._outermost = self
             self._thread = threading.Thread(target=self._show, daemon=True)
             self._thread.start()
@@ -61,8 +63,14 @@ class Progress:
         turn = 0
         while not self._over.wait(_BETWEEN):
             mark = _TURNS[turn % len(_TURNS)]
-            sys.stderr.write(f"\r\x1b[K{mark} {self._doing} ({time.monotonic() - start:.0f} s)")
-            sys.stderr.flush()
+            self._write(f"{mark} {self._doing} ({time.monotonic() - start:.0f} s)")
             turn += 1
-        sys.stderr.write("\r\x1b[K")
-        sys.stderr.flush()
+        self._write("")
+
+    def _write(self, line: str) -> None:
+        """In the place of the line before. One that went on in the next could not be taken away again."""
+        stream = sys.stderr
+        if is_terminal(stream):  # which what is being done may have closed
+            most = width_of(stream) - 1
+            stream.write("\r\x1b[K" + (line if len(line) <= most else line[: most - 1] + "…"))
+            stream.flush()

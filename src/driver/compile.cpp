@@ -80,7 +80,7 @@ Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const
   PipelineOptions pipeline = pipeline_for(options, cpu);
   LastingNames names(graph);
   const bool explained_at_once = is_explained_at_once(graph);
-  PassJournal journal(pipeline, names, explained_at_once);
+  PassJournal journal(pipeline, graph, names, explained_at_once);
   const std::unique_ptr<ProgramDump> dump = ProgramDump::begin(graph);
   if (dump != nullptr) {
     pipeline.after_pass = [&dump, note = pipeline.after_pass](std::string_view pass, const Graph& after) {

@@ -111,7 +111,7 @@ std::vector<PassReport> passes_of(const Journey& journey) {
   if (journey.has_pass_graphs) return journey.passes;
   const logging::Silence silence;
   PipelineOptions options = pipeline_for(journey.options, journey.cpu);
-  PassJournal journal(options, journey.names, true);
+  PassJournal journal(options, journey.traced, journey.names, true);
   run_pipeline(journey.traced, options);
   std::vector<PassReport> passes = journal.passes();
   if (passes.size() != journey.passes.size())
@@ -187,15 +187,21 @@ void StageClock::finish(const char* stage) {
   start_ = now;
 }
 
-PassJournal::PassJournal(PipelineOptions& options, const LastingNames& names, bool keeps_graphs)
+PassJournal::PassJournal(PipelineOptions& options, const Graph& before, const LastingNames& names,
+                         bool keeps_graphs)
     : keeps_graphs_(keeps_graphs) {
+  if (keeps_graphs_) latest_ = print(before, kForPeople);
   options.record = &records_;
   options.after_pass = [this, &names](std::string_view, const Graph& graph) {
     if (!keeps_graphs_) return;
-    const PassRecord& record = records_.back();
-    graphs_.push_back(record.changed ? print(graph, for_people(names.of(graph))) : std::string());
-    if (record.changed && logging::enabled(logging::Channel::passes))
-      logging::log(logging::Channel::passes, "after " + record.name + "\n" + graphs_.back());
+    PassRecord& record = records_.back();
+    std::string text = record.changed ? print(graph, for_people(names.of(graph))) : latest_;
+    record.changed = text != latest_;
+    graphs_.push_back(record.changed ? text : std::string());
+    if (!record.changed) return;
+    latest_ = std::move(text);
+    if (logging::enabled(logging::Channel::passes))
+      logging::log(logging::Channel::passes, "after " + record.name + "\n" + latest_);
   };
 }
 

@@ -39,8 +39,9 @@ class StageClock {
 class PassJournal {
  public:
   /// Adds itself to the options, and stays where it is while they are used. `keeps_graphs`: as text, after
-  /// each pass that changed something.
-  PassJournal(PipelineOptions& options, const LastingNames& names, bool keeps_graphs);
+  /// each pass that changed something; then a pass that changed nothing of the text, as one that merges equal
+  /// numbers, is said to have changed nothing.
+  PassJournal(PipelineOptions& options, const Graph& before, const LastingNames& names, bool keeps_graphs);
   PassJournal(const PassJournal&) = delete;
   PassJournal& operator=(const PassJournal&) = delete;
 
@@ -50,6 +51,7 @@ class PassJournal {
   bool keeps_graphs_;
   std::vector<PassRecord> records_;
   std::vector<std::string> graphs_;  ///< by record, if they are kept; empty where nothing changed
+  std::string latest_;               ///< the graph as it was kept last, or before all passes
 };
 
 /// How the passes are run for a program.

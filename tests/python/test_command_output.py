@@ -199,3 +199,32 @@ def test_a_script_that_closes_the_standard_output(folder):
 def test_the_folder_of_the_disk_cache_as_json(folder):
     plain = shell(folder, f"{PYTHON} cache path").stdout.strip()
     assert json.loads(shell(folder, f"{PYTHON} cache path --json").stdout) == {"folder": plain}
+
+
+# -- the standard error
+
+
+@pytest.mark.parametrize("word", ["explain", "profile", "compare"])
+def test_what_is_told_is_no_result_where_nobody_listens(folder, word):
+    line = f"{PYTHON} {word} script.py:activation --args 'f32[3],f32[3]' --json -o silent-{word}.html 2>&-"
+    done = shell(folder, line)
+    assert done.returncode == 0
+    assert json.loads(done.stdout)
+    assert (folder / f"silent-{word}.html").stat().st_size > 1000
+
+
+def test_errors_where_nobody_listens(folder):
+    done = shell(folder, f"{PYTHON} explain script.py:raises --args 'f32[3]' 2>&-")
+    assert done.returncode == 1 and done.stdout == ""
+
+
+def test_scripts_that_close_the_standard_error(folder):
+    (folder / "deaf.py").write_text(f"{SCRIPT}\nsys.stderr.close()\n")
+    done = shell(folder, f"{PYTHON} profile deaf.py -o deaf.json")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines() == [f"written to {folder / 'deaf.json'}"]
+    assert json.loads((folder / "deaf.json").read_text())
+    (folder / "deaf.py").write_text("import sys\nsys.stderr.close()\n1 / 0\n")
+    done = shell(folder, f"{PYTHON} profile deaf.py")
+    assert done.returncode == 1
+    assert "deaf.py raised ZeroDivisionError" in done.stderr and "lost" not in done.stderr

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tokamak as tk
 from test_profile import activation, check_trace
-from tokamak import _pages
+from tokamak import _format, _pages
 
 X = np.linspace(0, 1, 200_000, dtype=np.float32)
 
@@ -185,3 +185,19 @@ def test_the_text_has_the_longest_of_many():
     assert len(text.splitlines()) < 50
     # The code of those that are equal is there once.
     assert len(comparison.to_dict()["runs"][0]["codes"]) < 5
+
+
+@pytest.mark.parametrize("width", [20, 25, 30, 40, 50, 60, 75, 80, 120])
+def test_the_text_is_as_wide_as_the_terminal(width):
+    c = tk.compare(activation, X, X)
+    text = c.text(width=width)
+    assert max(map(len, text.splitlines())) <= width
+    words = " ".join(text.split())
+    assert "6 kernels" in words and "5.00 times less memory traffic" in words
+    for kernel in c.eager.kernels + c.compiled.kernels:
+        assert _format.time_text((kernel.end_ns - kernel.start_ns) / 1e9) in text
+    bars = [line for line in text.splitlines() if "█" in line]
+    assert len(bars) == (7 if width >= 30 else 0)
+    if width >= 40:
+        assert bars[0].startswith("  sin ") and bars[0].endswith("MB")
+    assert c.text(width=200) == c.text(width=100) == str(c)

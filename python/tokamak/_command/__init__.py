@@ -7,7 +7,6 @@ handed over to it: `opt`, `run`, and `explain` of a .tok file. Both exit with th
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import sys
 from collections.abc import Sequence
@@ -82,6 +81,7 @@ def _parse(words: list[str]) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     started = os.path.abspath(sys.argv[0])  # scripts are told another name
+    output.hold_standard_error()
     try:
         _starting.end()
         if native.is_for_it(words):
@@ -90,24 +90,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever read has had enough
         return INPUT_ERROR
     except KeyboardInterrupt:
-        _tell("interrupted")
+        output.tell("interrupted")
         return 130
     except Failure as failure:
-        _tell(f"error: {failure}")
+        output.tell(f"error: {failure}")
         return failure.code
     except InternalError as error:
-        _tell(f"internal error (a bug in Tokamak): {error}")
+        output.tell(f"internal error (a bug in Tokamak): {error}")
         return INTERNAL_ERROR
     except Error as error:
         # What is wrong at no line of the user's is said to be at that which started the command.
         message, _, where = str(error).rpartition("\n  at ")
-        _tell(f"error: {message if where.startswith((started, '<frozen runpy>')) else error}")
+        output.tell(f"error: {message if where.startswith((started, '<frozen runpy>')) else error}")
         return INPUT_ERROR
     except MemoryError:
-        _tell("error: out of memory")
+        output.tell("error: out of memory")
         return INPUT_ERROR
     except OSError as error:
-        _tell(f"error: {os_error_text(error)}")
+        output.tell(f"error: {os_error_text(error)}")
         return INPUT_ERROR
     finally:
         output.give_up_what_cannot_be_written()
@@ -123,8 +123,3 @@ def _run(words: list[str]) -> int:
     code = options.run(options)
     output.flush()
     return int(code or OK)
-
-
-def _tell(message: str) -> None:
-    with contextlib.suppress(OSError):  # there is nobody else to tell
-        print(output.printable(message), file=sys.stderr, flush=True)

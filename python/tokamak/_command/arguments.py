@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._progress import Progress
 from .failure import Failure, usage_error
 
 __all__ = ["EXAMPLE", "Arguments", "parse"]
@@ -21,6 +22,7 @@ _DTYPES = {
     "bf16": "bfloat16",
 }
 _NAMES = {**_DTYPES, **{name: name for name in _DTYPES.values()}}
+_AT_A_TIME = 1 << 20  # elements: some milliseconds
 EXAMPLE = 'such as --args "f32[1024,1024], i64[10], 3, axis=0"'
 
 
@@ -30,8 +32,9 @@ class Arguments(NamedTuple):
     text: str
 
 
-def parse(text: str, seed: int) -> Arguments:
-    """Arrays are filled with made-up numbers: floats from a normal distribution, integers from 0 to 9. The same for the same seed."""
+def parse(text: str, seed: int, *, is_filled: bool = True) -> Arguments:
+    """Arrays are filled with made-up numbers: floats from a normal distribution, integers from 0 to 9. The same for the same seed. Those
+    that are not filled take neither time nor memory."""
     # Python has no empty index, which is a number of that type.
     readable = re.sub(r"\b(" + "|".join(_NAMES) + r")\[\s*\]", r"\1", text.strip())
     try:
@@ -40,19 +43,22 @@ def parse(text: str, seed: int) -> Arguments:
         raise usage_error(f"--args: cannot read '{text}'; write types and values, {EXAMPLE}") from None
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
         raise usage_error(f"--args: cannot read '{text}'; write types and values, {EXAMPLE}")
-    maker = _Maker(np.random.default_rng(seed))
-    args = tuple(maker.value(node) for node in call.args)
     kwargs = {}
-    for keyword in call.keywords:
-        if keyword.arg is None:
-            raise usage_error("--args: ** has no place here")
-        kwargs[keyword.arg] = maker.value(keyword.value)
+    with Progress("making up arguments") as progress:
+        maker = _Maker(np.random.default_rng(seed), is_filled, progress)
+        args = tuple(maker.value(node) for node in call.args)
+        for keyword in call.keywords:
+            if keyword.arg is None:
+                raise usage_error("--args: ** has no place here")
+            kwargs[keyword.arg] = maker.value(keyword.value)
     return Arguments(args, kwargs, text.strip())
 
 
 class _Maker:
-    def __init__(self, rng: np.random.Generator) -> None:
+    def __init__(self, rng: np.random.Generator, is_filled: bool, progress: Progress) -> None:
         self._rng = rng
+        self._is_filled = is_filled
+        self._progress = progress
 
     def value(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Name) and node.id in _NAMES:
@@ -88,15 +94,24 @@ class _Maker:
     def _made_up(self, name: str, shape: tuple[int, ...]) -> Any:
         dtype = _dtype(_NAMES[name])
         try:
-            if dtype.kind == "b":
-                return self._rng.integers(0, 2, shape).astype(bool)
-            if dtype.kind in "iu":
-                return self._rng.integers(0, 10, shape).astype(dtype)
-            single = dtype == np.float32
-            return self._rng.standard_normal(shape, dtype=np.float32 if single else np.float64).astype(dtype)
+            made = np.zeros(shape, dtype)
+            if self._is_filled or not shape:
+                self._fill(made.reshape(-1), f"{name}{list(shape)}".replace(" ", ""))
         except (MemoryError, ValueError):
             size = math.prod(shape) * dtype.itemsize
             raise Failure(f"--args: there is no memory for {name}{list(shape)}: {size} bytes") from None
+        return made
+
+    def _fill(self, array: Any, what: str) -> None:
+        """A part at a time, so that an interrupt is heard."""
+        for first in range(0, array.size, _AT_A_TIME):
+            self._progress.say(f"making up {what}, {100 * first // array.size} %")
+            part = array[first : first + _AT_A_TIME]
+            if part.dtype.kind in "biu":
+                part[...] = self._rng.integers(0, 2 if part.dtype.kind == "b" else 10, part.size)
+            else:
+                single = part.dtype == np.float32
+                part[...] = self._rng.standard_normal(part.size, np.float32 if single else np.float64)
 
 
 def _dtype(name: str) -> np.dtype[Any]:

@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> None:
         if word not in _SHOWN:
             raise usage_error(f"--show: there is no '{word}'; choose from {', '.join(_SHOWN)}")
     output.check_output(options, _endings.PAGE)
-    found = target.find(options)
+    found = target.find(options, is_called=bool(options.output))
     jitted = found.jitted
     if options.no_fuse:
         jitted = jit(found.function, **{**jitted.options._asdict(), "fuse": False})

@@ -19,10 +19,13 @@ __all__ = [
     "check_output",
     "flush",
     "give_up_what_cannot_be_written",
+    "hold_standard_error",
     "print_json",
     "print_text",
     "printable",
+    "restore_standard_error",
     "saving",
+    "tell",
     "tell_written",
 ]
 
@@ -61,7 +64,40 @@ def tell_written(options: argparse.Namespace) -> None:
     """When it is there; aside from what is printed, which may be read by a program."""
     if options.output:
         flush()
-        print(printable(f"written to {options.output}"), file=sys.stderr)
+        tell(f"written to {options.output}")
+
+
+def tell(message: str) -> None:
+    """On the standard error; never elsewhere, where it would be taken for a result."""
+    with contextlib.suppress(OSError):  # there is nobody else to tell
+        print(printable(message), file=sys.stderr, flush=True)
+
+
+_standard_error: tuple[int, int] | None = None  # the file behind descriptor 2: its device and number
+
+
+def hold_standard_error() -> None:
+    """Before anything else is opened. Where there is none, nothing else may take its place: neither the standard output, which `print`
+    falls back on, nor a file that is given its descriptor."""
+    global _standard_error
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    _standard_error = _file_of_descriptor(2)
+
+
+def restore_standard_error() -> None:
+    """After the user's code, which may have closed it: for itself."""
+    if sys.stderr is None or sys.stderr.closed:
+        is_there = _standard_error is not None and _file_of_descriptor(2) == _standard_error
+        sys.stderr = open(2 if is_there else os.devnull, "w", closefd=not is_there)  # noqa: SIM115
+
+
+def _file_of_descriptor(descriptor: int) -> tuple[int, int] | None:
+    try:
+        found = os.fstat(descriptor)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def printable(text: str) -> str:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from .. import _native
 from .._errors import Error
 from .._jit import jit
-from . import arguments
+from . import arguments, output
 from .arguments import Arguments
 from .failure import Failure, usage_error
 
@@ -51,7 +51,8 @@ def add_options(
     )
 
 
-def find(options: argparse.Namespace) -> Target:
+def find(options: argparse.Namespace, *, is_called: bool = True) -> Target:
+    """`is_called`: not only compiled, for which what is in the arrays does not count."""
     place, colon, name = str(options.target).rpartition(":")
     if not colon or not place or not name:
         raise usage_error(
@@ -59,7 +60,7 @@ def find(options: argparse.Namespace) -> Target:
         )
     if options.seed < 0:
         raise usage_error("--seed takes a number from 0 on")
-    given = arguments.parse(options.args or "", options.seed)
+    given = arguments.parse(options.args or "", options.seed, is_filled=is_called)
     found: Any = _load(place)
     for part in name.split("."):
         if not hasattr(found, part):
@@ -99,7 +100,7 @@ def _missing(module: Any, place: str, name: str) -> str:
 def _load(place: str) -> ModuleType:
     if not place.endswith(".py") and os.sep not in place:
         sys.path.insert(0, os.getcwd())
-        with failures_of(place):
+        with failures_of(place):  # one that exits is not there to be asked for its functions
             try:
                 return importlib.import_module(place)
             except ModuleNotFoundError as error:
@@ -113,7 +114,7 @@ def _load(place: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module
     sys.path.insert(0, os.fspath(path.parent))
-    with failures_of(place):
+    with failures_of(place, may_exit=True):
         spec.loader.exec_module(module)
     return module
 
@@ -138,7 +139,7 @@ def run_script(place: str, words: list[str], *, quiet: bool) -> dict[str, Any]:
     sys.path.insert(0, os.fspath(path.parent))
     aside = redirect_stdout(sys.stderr) if quiet else nullcontext()
     process = os.getpid()
-    with failures_of(place), aside:
+    with failures_of(place, may_exit=True), aside:
         try:
             return runpy.run_path(os.fspath(path), run_name="__main__")
         except KeyboardInterrupt:  # which is for its threads, too
@@ -157,9 +158,9 @@ def _wait_for_threads() -> None:
 
 
 @contextmanager
-def failures_of(what: str) -> Iterator[None]:
-    """What the user's own code raises becomes one message that names the line. A script that exits is no failure if it says so.
-    The child of a fork ends as it would without a command."""
+def failures_of(what: str, *, may_exit: bool = False) -> Iterator[None]:
+    """What the user's own code raises becomes one message that names the line. A script may exit, which is no failure if it says so; a
+    function that does has no result. The child of a fork ends as it would without a command."""
     process = os.getpid()
     try:
         yield
@@ -168,12 +169,15 @@ def failures_of(what: str) -> Iterator[None]:
     except SystemExit as error:
         if os.getpid() != process:
             raise
-        if error.code not in (None, 0):
-            raise Failure(f"{what} exited with {error.code}") from None
+        code = 0 if error.code is None else error.code
+        if code != 0 or not may_exit:
+            raise Failure(f"{what} exited with {code}") from None
     except BaseException as error:
         if os.getpid() != process:
             raise
         raise Failure(f"{what} raised {_described(error)}") from None
+    finally:
+        output.restore_standard_error()
 
 
 def _described(error: BaseException) -> str:

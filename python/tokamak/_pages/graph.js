@@ -1,7 +1,7 @@
 // The graph: operations in layers, kernels as boxes around what they swallowed.
 
 const NODE_HEIGHT = 38, HEAD = 30, PAD = 12, MANY = 4;
-const TELLABLE = 0.3, LEGIBLE = 0.55;  // scales at which boxes can be told apart, and names be read
+const TELLABLE = 0.3, LEGIBLE = 0.75;  // scales at which boxes can be told apart, and names be read: nine pixels high
 const isNumber = (one) => one.op === "constant" && one.inputs.length === 0 && !one.name.startsWith("%");
 const nameOf = (one) => (one.op === "parameter" ? one.type : `${one.name}: ${one.type}`);
 
@@ -116,7 +116,7 @@ function fusedScene(all, kernels, collapsed) {
   // Kernels run in their order. An operation that the passes moved may be read, as traced, by an earlier one: that line goes up.
   const goesUp = ([from, to]) => from > to && from < kernels.length;
   const edges = [...joins.values()].map((ends) => (goesUp(ends) ? [ends[1], ends[0]] : ends));
-  const places = layered(sizes, edges, {gapX: 30, gapY: 44});
+  const places = layered(sizes, edges, {gapX: 30, gapY: insides.some((inside) => inside) ? 44 : 18});
   const through = new Map([...joins].map(([key, ends], i) => [key, goesUp(ends) ? [...places.routes[i]].reverse() : places.routes[i]]));
   return place(all, kernels, {insides, outer, sizes, places, wanted, through});
 }
@@ -246,15 +246,32 @@ function graphView({operations, traced, kernels}, {onkernel, onoperation}) {
     draw();
     if (!keep) show();
   }
-  /** All of it where that can be told apart, or else its top; says which. */
+  /** All of it where names can be read, or else its top; says whether the boxes of all of it can be told apart. */
   function show() {
     const wanted = (smallest) => canvas.style.setProperty("--wanted", `${Math.ceil(view.heightOf(state.scene, smallest))}px`);
     wanted(0);
-    const isWhole = view.scaleOf(state.scene) >= TELLABLE;
-    if (!isWhole) wanted(LEGIBLE);
-    view.fit(state.scene, {smallest: isWhole ? 0 : LEGIBLE});
-    return isWhole;
+    const whole = view.scaleOf(state.scene);
+    if (whole < LEGIBLE) wanted(LEGIBLE);
+    view.fit(state.scene, {smallest: LEGIBLE, middle: topOf(state.scene)});
+    remember(show);
+    return whole >= TELLABLE;
   }
+  /** Where the drawing begins: the middle of what is highest. */
+  function topOf({nodes, boxes}) {
+    const all = [...nodes, ...boxes], edge = (one) => one.y - one.height / 2;
+    const top = Math.min(...all.map(edge)), first = all.filter((one) => edge(one) < top + NODE_HEIGHT);
+    return first.length ? first.reduce((sum, one) => sum + one.x, 0) / first.length : undefined;
+  }
+  let last = null;  // how it was shown, and how large the canvas was then
+  const sizeNow = () => { const {width, height} = canvas.getBoundingClientRect(); return {width, height}; };
+  const remember = (how) => { last = {how, ...sizeNow()}; };
+  new ResizeObserver(() => {
+    const {width, height} = sizeNow();
+    if (!last || width === 0 || (width === last.width && height === last.height)) return;
+    if (view.isFitted()) return last.how();
+    view.shift((width - last.width) / 2, (height - last.height) / 2);  // what the reader looks at stays in the middle
+    remember(last.how);
+  }).observe(canvas);
   /** The first sight: a program that does not fit is shown as its kernels, to be opened one by one. */
   function begin() {
     arrange();
@@ -262,7 +279,7 @@ function graphView({operations, traced, kernels}, {onkernel, onoperation}) {
     kernels.forEach((_, k) => state.collapsed.add(k));
     arrange();
   }
-  const fit = () => view.fit(state.scene);
+  const fit = () => { view.fit(state.scene); remember(fit); };
   function search(step) {
     const found = state.scene.nodes.filter((node) => matches(list()[node.operation]));
     // What is hidden in a collapsed kernel is found at the kernel.

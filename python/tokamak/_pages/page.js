@@ -149,10 +149,12 @@ const tip = (() => {
 })();
 
 /** Lets the reader move and zoom what is in `inside`, a <g> of `drawing`: dragging, two fingers, the wheel once the drawing is in focus or with
- *  Ctrl, the keys + - and arrows. `axes` is "both" or "x". Gives {fit, scaleOf, heightOf, zoom, centre, scale}. */
+ *  Ctrl, the keys + - and arrows. `axes` is "both" or "x". Gives {fit, scaleOf, heightOf, zoom, centre, scale,
+ *  shift, isFitted}. */
 function panZoom(drawing, inside, {axes = "both", most = 8, least = 0.02, onchange} = {}) {
-  let scale = 1, x = 0, y = 0;
-  const apply = () => {
+  let scale = 1, x = 0, y = 0, fitted = false;  // fitted: as `fit` left it
+  const apply = ({fits = false} = {}) => {
+    fitted = fits;
     inside.setAttribute("transform", axes === "x" ? `translate(${x} 0) scale(${scale} 1)` : `translate(${x} ${y}) scale(${scale})`);
     onchange?.({scale, x, y});
   };
@@ -171,12 +173,19 @@ function panZoom(drawing, inside, {axes = "both", most = 8, least = 0.02, onchan
   const scaleOf = (all) => Math.min(acrossOf(all), axes === "x" ? 1 : (box().height - 24) / all.height);
   /** How high the drawing has to be for all of the rectangle, as large as its width allows. */
   const heightOf = (all, smallest) => all.height * Math.max(smallest, acrossOf(all)) + 24;
-  /** Shows all of the rectangle; where it would be smaller than `smallest`, its top. */
-  function fit(all, {smallest = least} = {}) {
+  /** Shows all of the rectangle; where it would be smaller than `smallest`, its top, around `middle`. */
+  function fit(all, {smallest = least, middle} = {}) {
     const {left = 0, top = 0, width, height} = all, space = box();
     scale = Math.max(smallest, scaleOf(all));
     x = (space.width - width * scale) / 2 - left * scale;
+    const over = Math.max(0, width * scale + 24 - space.width) / 2;
+    if (middle !== undefined) x += Math.max(-over, Math.min(over, (left + width / 2 - middle) * scale));
     y = Math.max(12, (space.height - height * scale) / 2) - top * scale;
+    apply({fits: true});
+  }
+  function shift(right, down) {
+    x += right;
+    y += down;
     apply();
   }
   function centre(px, py, at = scale) {
@@ -240,5 +249,5 @@ function panZoom(drawing, inside, {axes = "both", most = 8, least = 0.02, onchan
     apply();
   });
   apply();
-  return {fit, scaleOf, heightOf, zoom, centre, scale: () => scale};
+  return {fit, scaleOf, heightOf, zoom, centre, scale: () => scale, shift, isFitted: () => fitted};
 }

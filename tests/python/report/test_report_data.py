@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pytest
 import tokamak as tk
 from report_programs import FIRST_LINE, f32, mlp, unrolled
 
@@ -53,6 +54,26 @@ def test_every_pass_is_there(explained):
     assert len(texts) > 2
     assert texts[-1] == e.optimized
     assert all(a != b for a, b in zip(texts, texts[1:], strict=False))
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_passes_that_change_no_text_are_said_to_change_nothing(log, caplog):
+    """Numbers stand where they are used: whoever reads the graph cannot tell whether equal ones are one."""
+    tk.set_logs("passes" if log else "")
+    try:
+        with caplog.at_level("DEBUG", logger="tokamak"):
+            e = tk.jit(lambda x: np.sin(x) * 0.5 + np.cos(x) * 0.5 + x[::-1][::-1]).explain(np.ones(7 + log))
+    finally:
+        tk.set_logs("")
+    changed = [one for one in e.passes if one.changed]
+    texts = [e.graph, *(one.graph for one in changed)]
+    assert [one.name for one in changed] == ["compose-views", "eliminate-dead"]
+    assert all(a != b for a, b in zip(texts, texts[1:], strict=False))
+    assert texts[-1] == e.optimized
+    said = [record.getMessage() for record in caplog.records]
+    assert [text.split("\n")[0] for text in said] == (
+        ["before the passes", "after compose-views", "after eliminate-dead"] if log else []
+    )
 
 
 def test_buffers_do_not_overlap(explained):

@@ -125,6 +125,16 @@ OUTSIDE = """(() => {
   const drawn = [...document.querySelectorAll('.graph .kernel, .graph .node')].map((one) => one.getBoundingClientRect());
   return drawn.filter((box) => box.left < canvas.left || box.right > canvas.right || box.top < canvas.top || box.bottom > canvas.bottom).length;
 })()"""
+LOWEST_NAME = """Math.min(...[...document.querySelectorAll('.graph .label, .graph .kernel .title')].map((one) =>
+  parseFloat(getComputedStyle(one).fontSize) * one.getScreenCTM().a))"""
+SEEN = """(() => {
+  const canvas = document.querySelector('.canvas.graph').getBoundingClientRect();
+  const drawn = [...document.querySelectorAll('.graph .kernel, .graph .node')].map((one) => one.getBoundingClientRect());
+  const top = Math.min(...drawn.map((box) => box.top));
+  const seen = drawn.filter((box) => box.left < canvas.right && box.right > canvas.left && box.top < canvas.bottom && box.bottom > canvas.top);
+  const first = drawn.filter((box) => box.top < top + 5 && box.left >= canvas.left && box.right <= canvas.right);
+  return {seen: seen.length, first: first.length, below: top - canvas.top};
+})()"""
 HEIGHT = "document.querySelector('.canvas.graph').clientHeight"
 
 
@@ -139,13 +149,73 @@ def test_the_first_sight_is_the_whole_program(browser, page_file, tmp_path, widt
     tk.jit(lambda x: np.tanh(x) * 2).explain(f32(1000)).save(tmp_path / "small.html", measure=False)
     tk.jit(in_layers).explain(f32(64, 64), f32(64, 64)).save(tmp_path / "tall.html", measure=False)
     for path in (tmp_path / "small.html", page_file, tmp_path / "tall.html"):
-        assert browser.open(path, width=width).run(OUTSIDE) == 0, path
+        tab = browser.open(path, width=width)
+        assert tab.run(LOWEST_NAME) >= 9, path
+        if width == 1280 or path.name == "small.html":
+            assert tab.run(OUTSIDE) == 0, path
+        else:  # or its top: names that cannot be read say nothing
+            seen = tab.run(SEEN)
+            assert seen["seen"] > 3 and seen["first"] > 0 and 0 <= seen["below"] < 20, path
     small, tall = browser.open(tmp_path / "small.html", width=width), browser.open(tmp_path / "tall.html")
     assert small.run(HEIGHT) < 300 < tall.run(HEIGHT)  # no empty canvas
     # What does not fit is shown as its kernels, which open.
     assert tall.run("document.querySelectorAll('.graph .node:not(.parameter)').length") == 0
     tall.click("button[title='Expand all kernels']")
     assert tall.run("document.querySelectorAll('.graph .node:not(.parameter)').length") > 30
+
+
+@pytest.mark.parametrize("kind", ["deep", "wide"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_names_can_be_read_at_first(browser, tmp_path, width, kind):
+    """Of programs of one kernel, too, which cannot be shown as their kernels."""
+
+    def deep(x):
+        for _ in range(12):
+            x = np.sin(x) * np.cos(x)
+        return x
+
+    def wide(x):
+        return tuple(np.sin(x * i) + np.cos(x) for i in range(2, 14))
+
+    program = {"deep": deep, "wide": wide}[kind]
+    tk.jit(program).explain(f32(1000)).save(tmp_path / "page.html", measure=False)
+    tab = browser.open(tmp_path / "page.html", width=width)
+    assert tab.run(LOWEST_NAME) >= 9
+    seen = tab.run(SEEN)
+    assert seen["seen"] > 3 and seen["first"] > 0 and 0 <= seen["below"] < 20
+    tab.click("button[title='Show all']")
+    assert tab.run(OUTSIDE) == 0
+
+
+def test_what_is_looked_at_stays_when_the_window_changes(browser, page_file):
+    def resize(width):
+        tab.call(
+            "Emulation.setDeviceMetricsOverride",
+            {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600},
+        )
+        tab.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+    transform = "document.querySelector('.graph svg > g').getAttribute('transform')"
+    opened = {width: browser.open(page_file, width=width).run(transform) for width in (390, 700, 1280)}
+    tab = browser.open(page_file, width=900)
+    for width, wanted in opened.items():  # as if it had been opened like that
+        resize(width)
+        assert tab.run(transform) == wanted
+    tab.click("button[title='Show all']")
+    resize(390)
+    assert tab.run(OUTSIDE) == 0
+    # What the reader has moved to is still in the middle.
+    middle = """(() => {
+      const box = document.querySelector('.canvas.graph').getBoundingClientRect();
+      const at = document.querySelector('.graph svg > g').getScreenCTM();
+      return [(box.x + box.width / 2 - at.e) / at.a, (box.y + box.height / 2 - at.f) / at.a];
+    })()"""
+    tab.click("button[title='Zoom in']")
+    tab.click("button[title='Zoom in']")
+    before = tab.run(middle)
+    resize(1000)
+    assert np.allclose(tab.run(middle), before, atol=2)
+    assert tab.problems == []
 
 
 def test_controls_fit_phones(browser, page_file):

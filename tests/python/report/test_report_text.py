@@ -2,11 +2,12 @@
 
 import re
 import sys
+import time
 
 import numpy as np
 import tokamak as tk
 from report_programs import f32, unrolled
-from tokamak import _explanation_text, _format
+from tokamak import _format, _progress, _terminal
 
 
 def test_text_fits_its_width(explained):
@@ -25,18 +26,44 @@ def test_text_fits_its_width(explained):
 
 
 def test_colour_only_in_terminals(monkeypatch):
-    assert not _explanation_text.wants_colour()  # pytest captures the output
-    monkeypatch.setattr(sys, "stdout", type("Terminal", (), {"isatty": lambda self: True})())
+    assert not _terminal.wants_colour()  # pytest captures the output
+    monkeypatch.setattr(sys, "stdout", type("Terminal", (), {"closed": False, "isatty": lambda self: True})())
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "77")
-    assert _explanation_text.wants_colour()
-    assert _explanation_text.terminal_width() == 77
+    assert _terminal.wants_colour()
+    assert _terminal.width_of(sys.stdout) == 77
     monkeypatch.setenv("NO_COLOR", "1")
-    assert not _explanation_text.wants_colour()
+    assert not _terminal.wants_colour()
     monkeypatch.delenv("NO_COLOR")
     monkeypatch.setenv("TERM", "dumb")
-    assert not _explanation_text.wants_colour()
+    assert not _terminal.wants_colour()
+
+
+def test_narrow_terminals(explained):
+    for width in (20, 24, 30, 36, 40, 50, 60):
+        for colour in (False, True):
+            text = re.sub(r"\x1b\[\d+m", "", explained.text(width=width, colour=colour))
+            assert max(map(len, text.splitlines())) <= width
+            words = "".join(text.split())
+            for word in ("notfused", "memory", "compiled", "kernels", "dead"):
+                assert word in words
+
+
+def test_progress_stays_in_its_line(monkeypatch):
+    """One that is longer than the terminal cannot be taken away."""
+    written = []
+    terminal = type("Terminal", (), {"closed": False, "isatty": lambda self: True, "flush": lambda self: None})()
+    terminal.write = written.append
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("COLUMNS", "24")
+    with _progress.Progress("measuring something that has a long name") as progress:
+        time.sleep(0.7)
+        terminal.closed = True  # what is done may close it
+        progress.say("on")
+        time.sleep(0.2)
+    shown = [line.removeprefix("\r\x1b[K") for line in written]
+    assert shown and all(len(line) < 24 for line in shown) and shown[0].endswith("…")
 
 
 def test_many_kernels_that_are_equal_share_a_row():
