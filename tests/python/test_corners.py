@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from agreement import agree, compare_rounded
 from keywords import caller
-from support import DTYPES, random_array, seeds
+from support import DTYPES, assert_same, random_array, seeds
 
 SHAPES = [(), (0,), (1,), (5,), (3, 0), (4, 6), (2, 3, 4)]
 shapes = st.sampled_from(SHAPES)
@@ -217,6 +217,20 @@ def test_clip(shape, dtype, low, high, seed):
     agree(lambda x: np.clip(x, low, high), x)
     agree(lambda x: np.clip(x, min=low, max=high), x)
     agree(lambda x: np.clip(x, low, x), x)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+@pytest.mark.parametrize("count", [1, 2, 4, 63])
+def test_clip_keeps_the_sign_of_zeros_between_numbers(dtype, count):
+    x = np.resize(np.array([-0.0, 0.0, -1, 1], dtype), count)
+    zero, one = np.zeros_like(x), np.ones_like(x)
+    for low, high in [(0, 1), (-0.0, 0.0), (-1, -0.0), (0, None), (None, -0.0), (0, np.inf), (zero, one),
+                      (zero, 1), (-1, -zero), (zero[:1], one[:1]), (zero[:1, None], one[:1, None]),
+                      (np.zeros((3, 1), dtype), 1)]:  # fmt: skip
+        agree(lambda x, low=low, high=high: np.clip(x, low, high), x, what=f"{low} {high}")
+    agree(lambda x: np.clip(x[0], 0, 1), x)
+    agree(lambda x, low: np.clip(x, low, 1), x, zero)
+    assert_same(tk.jit(np.clip)(x, 0.0, 1.0), np.clip(x, 0.0, 1.0))
 
 
 @given(shape=shapes, one=dtypes, other=dtypes, equal_nan=st.booleans(), seed=seeds)
