@@ -87,7 +87,7 @@ def _at_mask(ufunc: np.ufunc, a: Any, mask: Any, operands: list[Any], loop: Any,
 def _at_places(ufunc: np.ufunc, places: Places, values: Any, loop: Any, what: str) -> None:
     combine = ufuncs.combining(ufunc, loop[-1]) if loop[0] == loop[1] else None
     if combine is not None and loop[0] == loop[2]:
-        places.write(convert(values, loop[1]), what, combine)
+        places.write(ufuncs.combined(ufunc, convert(values, loop[1])), what, combine)
         return
     _in_rounds(ufunc, places, values, loop, what)
 

@@ -132,7 +132,7 @@ def reciprocal(x: Any) -> Any:
 
 @implements(np.power)
 def power(x: Any, y: Any) -> Any:
-    return apply("pow", x, _not_negative(y) if y.dtype.kind == "i" else y)
+    return apply("pow", x, combined(np.power, y))
 
 
 def _not_negative(exponent: Any) -> Any:
@@ -275,6 +275,11 @@ def combining(ufunc: np.ufunc, dtype: DType) -> str | None:
     if dtype.kind == "b" and ufunc in _BITS_OF_BOOLS:
         return _BITS_OF_BOOLS[ufunc]
     return _PRIMITIVE_OF.get(ufunc)
+
+
+def combined(ufunc: np.ufunc, values: Any) -> Any:
+    """The second operands of what `combining` gave: integers are not raised to negative ones."""
+    return _not_negative(values) if ufunc == np.power and values.dtype.kind == "i" else values
 
 
 # ---------------------------------------------------------------------------------------------------------------------
