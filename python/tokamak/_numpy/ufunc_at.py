@@ -30,7 +30,7 @@ _INVOLUTIONS = {np.negative, np.invert, np.logical_not}
 def at(ufunc: np.ufunc, a: Any, indices: Any, *values: Any) -> None:
     what = f"{name_of(ufunc)}.at"
     check_method(ufunc, "at")
-    check_destination(what, a)
+    check_destination(what, a, *(indices if isinstance(indices, tuple) else (indices,)), *values)
     if ufunc.nin == 1 and values:
         fail(UserValueError, "second operand provided when ufunc is unary")
     if ufunc.nin == 2 and not values:
