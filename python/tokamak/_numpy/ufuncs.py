@@ -125,6 +125,9 @@ def reciprocal(x: Any) -> Any:
     if _dtypes.is_float(x.dtype):
         return apply("div", one, x)
     result = select(apply("eq", x, one), one, constant(0, x.dtype))
+    if x.dtype in (_dtypes.INT32, _dtypes.INT64):  # what becomes of infinity; in smaller ones no bit of it is left
+        lowest = constant(np.iinfo(x.dtype).min, x.dtype)
+        result = select(apply("eq", x, constant(0, x.dtype)), lowest, result)
     if x.dtype.kind == "i":
         result = select(apply("eq", x, constant(-1, x.dtype)), constant(-1, x.dtype), result)
     return result
@@ -439,8 +442,6 @@ def _shorter_power(operands: list[Any], signature: Any) -> Any:
     base, exponent = operands
     if signature is not None or not is_number(exponent) or is_number(base):
         return None
-    if _dtypes.is_integer(base.dtype) and type(exponent) is int and exponent < 0:
-        fail(UserValueError, _NEGATIVE_POWER)
     if type(exponent) is int and exponent == 2 and base.dtype.kind != "b":
         return call(np.square, base)
     if not _dtypes.is_float(base.dtype):
