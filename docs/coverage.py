@@ -54,7 +54,6 @@ NOT_OF_ARRAYS = {
         "setflags",
         "device",
         "to_device",
-        "resize",
     ),
 }
 #: Methods that ask for elements, or have a shape that depends on them

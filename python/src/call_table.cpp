@@ -9,6 +9,7 @@
 #include "errors.h"
 #include "location.h"
 #include "runtime/buffer_pool.h"
+#include "shared_memory.h"
 #include "trace/array_impl.h"
 
 namespace tokamak::python {
@@ -33,18 +34,6 @@ constexpr size_t kFew = 8;
 /// Bytes of captured arrays from which on a program is dropped when they change.
 constexpr size_t kLargeCapture = 1 << 20;
 
-/// The last byte of an argument's memory, and the first.
-std::pair<const char*, const char*> extent_of(const Leaf& leaf) {
-  const char* first = static_cast<const char*>(leaf.data);
-  const char* last = first + size_of(leaf.dtype);
-  for (int axis = 0; axis < leaf.rank; ++axis) {
-    if (leaf.shape[axis] == 0) return {first, first};
-    const int64_t reach = leaf.strides[axis] * (leaf.shape[axis] - 1);
-    (reach < 0 ? first : last) += reach;
-  }
-  return {first, last};
-}
-
 /// A donated argument is overwritten: it must be writeable, and no other argument may share its memory.
 void check_donated(const Entry& entry, const Leaf* leaves, size_t count) {
   for (size_t i = 0; i < count; ++i) {
@@ -54,10 +43,8 @@ void check_donated(const Entry& entry, const Leaf* leaves, size_t count) {
           "a donated argument is read-only, or other arrays share its memory: it cannot hold a result",
           user_python_line());
     }
-    const auto [first, last] = extent_of(leaves[i]);
     for (size_t k = 0; k < count; ++k) {
-      const auto [other_first, other_last] = extent_of(leaves[k]);
-      if (k != i && first < other_last && other_first < last) {
+      if (k != i && share_memory(Region::of(leaves[i]), Region::of(leaves[k]))) {
         throw UserError(
             "a donated argument shares its memory with another argument; pass a copy of one of them",
             user_python_line());
@@ -76,8 +63,8 @@ void check_written(const Entry& entry, const Leaf* leaves, size_t count) {
       throw UserError("the function writes to an argument that is read-only", user_python_line(),
                       UserError::Kind::value);
     }
-    const auto [first, last] = extent_of(leaf);
-    if (entry.checked != nullptr && entry.checked->touches(first, last)) {
+    const Region region = Region::of(leaf);
+    if (entry.checked != nullptr && entry.checked->touches(region)) {
       throw UserError(
           "the function writes to an argument that shares its memory with an array which it reads from "
           "elsewhere; pass "
@@ -85,8 +72,7 @@ void check_written(const Entry& entry, const Leaf* leaves, size_t count) {
           user_python_line(), UserError::Kind::value);
     }
     for (size_t k = 0; k < count; ++k) {
-      const auto [other_first, other_last] = extent_of(leaves[k]);
-      if (static_cast<int>(k) != written && first < other_last && other_first < last) {
+      if (static_cast<int>(k) != written && share_memory(region, Region::of(leaves[k]))) {
         throw UserError(
             "the function writes to an argument that shares its memory with another one; pass a copy of one "
             "of them",

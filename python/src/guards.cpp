@@ -247,12 +247,11 @@ size_t Guards::bytes() const {
   return total;
 }
 
-bool Guards::touches(const char* first, const char* last) const {
+bool Guards::touches(const Region& region) const {
   for (const Guard& guard : guards_) {
     const Memory* memory = std::get_if<Memory>(&guard);
     if (memory == nullptr || !PyArray_Check(memory->array.ptr())) continue;
-    const auto [low, high] = extent_of(reinterpret_cast<PyArrayObject*>(memory->array.ptr()));
-    if (first < high && low < last) return true;
+    if (share_memory(region, Region::of(reinterpret_cast<PyArrayObject*>(memory->array.ptr())))) return true;
   }
   return false;
 }

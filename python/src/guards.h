@@ -8,6 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include "shared_memory.h"
+
 namespace tokamak::python {
 
 namespace nb = nanobind;
@@ -36,8 +38,8 @@ class Guards {
   size_t size() const { return guards_.size(); }
   /// Of the arrays that are kept alive.
   size_t bytes() const;
-  /// Whether some array that the function took from elsewhere has bytes in [first, last).
-  bool touches(const char* first, const char* last) const;
+  /// Whether some array that the function took from elsewhere shares memory with another.
+  bool touches(const Region& region) const;
 
   int traverse(visitproc visit, void* arg) const;
   void clear();

@@ -135,17 +135,6 @@ uint64_t hash_memory(PyObject* object) {
   return hash_buffer(object);
 }
 
-std::pair<const char*, const char*> extent_of(PyArrayObject* array) {
-  const char* low = PyArray_BYTES(array);
-  const char* high = low + PyArray_ITEMSIZE(array);
-  for (int axis = 0; axis < PyArray_NDIM(array); ++axis) {
-    if (PyArray_DIM(array, axis) == 0) return {low, low};
-    const int64_t reach = PyArray_STRIDE(array, axis) * (PyArray_DIM(array, axis) - 1);
-    (reach < 0 ? low : high) += reach;
-  }
-  return {low, high};
-}
-
 bool is_frozen(PyObject* object) {
   if (const PythonArray* array = as_python_array(object)) return array->is_constant;
   if (!PyArray_Check(object)) return false;

@@ -1,5 +1,7 @@
 """Corner cases of functions that join, split, repeat, clip and compare, against NumPy."""
 
+import warnings
+
 import numpy as np
 import pytest
 import tokamak as tk
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 
 from agreement import agree, compare_rounded
 from keywords import caller
-from support import DTYPES, random_array, seeds
+from support import DTYPES, assert_same, random_array, seeds
 
 SHAPES = [(), (0,), (1,), (5,), (3, 0), (4, 6), (2, 3, 4)]
 shapes = st.sampled_from(SHAPES)
@@ -219,6 +221,20 @@ def test_clip(shape, dtype, low, high, seed):
     agree(lambda x: np.clip(x, low, x), x)
 
 
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+@pytest.mark.parametrize("count", [1, 2, 4, 63])
+def test_clip_keeps_the_sign_of_zeros_between_numbers(dtype, count):
+    x = np.resize(np.array([-0.0, 0.0, -1, 1], dtype), count)
+    zero, one = np.zeros_like(x), np.ones_like(x)
+    for low, high in [(0, 1), (-0.0, 0.0), (-1, -0.0), (0, None), (None, -0.0), (0, np.inf), (zero, one),
+                      (zero, 1), (-1, -zero), (zero[:1], one[:1]), (zero[:1, None], one[:1, None]),
+                      (np.zeros((3, 1), dtype), 1)]:  # fmt: skip
+        agree(lambda x, low=low, high=high: np.clip(x, low, high), x, what=f"{low} {high}")
+    agree(lambda x: np.clip(x[0], 0, 1), x)
+    agree(lambda x, low: np.clip(x, low, 1), x, zero)
+    assert_same(tk.jit(np.clip)(x, 0.0, 1.0), np.clip(x, 0.0, 1.0))
+
+
 @given(shape=shapes, one=dtypes, other=dtypes, equal_nan=st.booleans(), seed=seeds)
 def test_equality(shape, one, other, equal_nan, seed):
     rng = np.random.default_rng(seed)
@@ -229,3 +245,73 @@ def test_equality(shape, one, other, equal_nan, seed):
     agree(lambda x, y: np.array_equal(x, x, equal_nan=equal_nan), x, y)
     agree(lambda x, y: np.array_equiv(x, y[..., :1] if shape else y), x, y)
     agree(lambda x: np.isclose(x, 1), x)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"])
+def test_integers_of_every_size(dtype):
+    x = np.array([0, 1, 2, 3], dtype)
+    least = np.iinfo(dtype).min if dtype in ("i4", "i8") else 0
+    for count in (1, 50):
+        zeros = np.zeros(count, dtype)
+        assert_same(tk.jit(np.reciprocal)(zeros), np.full(count, least, dtype))
+    for exponent in (-1, -200, 300, 2):
+        agree(lambda x, n=exponent: x**n, x, what=str(exponent))
+        agree(lambda x, n=exponent: np.power(x, n), x, what=str(exponent))
+    agree(lambda x: np.bincount(x, minlength=4), x)
+    agree(lambda x: np.bincount(x, x * 0.5, 4), x)
+
+
+def test_bincount_of_numbers_beyond_i64():
+    agree(lambda x: np.bincount(x, minlength=4), np.array([1, 2**63], "u8"))
+
+
+@pytest.mark.parametrize("subscripts", ["...->", "...->...", "...", "->", ""])
+def test_einsum_of_no_axes_is_a_scalar(subscripts):
+    x = np.array(2.5)
+    agree(lambda x: np.einsum(subscripts, x), x)
+    assert type(tk.jit(lambda x: np.einsum(subscripts, x))(x)) is type(np.einsum(subscripts, x))
+
+
+@pytest.mark.parametrize("number", [-1.0, 2.5])
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3)])
+def test_masks_of_no_axes(shape, number):
+    x, number = np.full(shape, number), np.array(number)
+    for reduction in (np.sum, np.prod, np.mean, np.var, np.any, np.all):
+        for options in ({}, {"axis": 0}, {"keepdims": True}):
+
+            def reduced(x, n, f=reduction, options=options):
+                return f(x[n > 0], **options)
+
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                want = reduced(x, number)
+            compare_rounded(tk.jit(reduced)(x, number), want, f"{reduction} {options}")
+
+    def write(x, n):
+        x[n > 0] = 7
+        return x * 2
+
+    ours = x.copy()
+    assert_same(tk.jit(write)(ours, number), write(x, number))
+    assert_same(ours, x)
+
+
+def test_polynomials_of_no_coefficients():
+    agree(lambda p: np.polyval(p, 2), np.array(2.0))
+    with pytest.raises(TypeError, match="test_corners.py"):
+        tk.jit(lambda p: np.polyval(p, 2))(np.array(2.0))
+
+
+def test_what_is_refused_says_what_to_do():
+    x = np.arange(6.0)
+    with pytest.raises(NotImplementedError, match="shape of the result depends on values"):
+        tk.jit(np.repeat)(x, np.arange(6))
+    assert_same(tk.jit(lambda x, n: np.repeat(x, [n, 2, 0, 1, 1, n]))(x, 3), np.repeat(x, [3, 2, 0, 1, 1, 3]))
+    with pytest.raises(NotImplementedError, match=r"keeps its size.*np\.pad"):
+        tk.jit(lambda x: (x * 2).resize((2, 20)))(x)
+
+    def write(x):
+        np.lib.stride_tricks.sliding_window_view(x, 3, writeable=True)[0] = 1
+
+    with pytest.raises(ValueError, match="as windows .* write to the array that they are elements of"):
+        tk.jit(write)(x)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tokamak as tk
 
+from agreement import agree
 from support import assert_same, compare_trees
 
 
@@ -231,3 +232,32 @@ def test_no_axes():
         for run in (program, tk.jit(program)):
             with pytest.raises(np.exceptions.AxisError):
                 run(np.zeros(()))
+
+
+@pytest.mark.parametrize("dtype", ["u1", "u2", "u4", "u8", "i1", "i8"])
+def test_choices_and_what_is_folded_into(dtype):
+    x = np.array([3, 1, 2, 3], dtype)
+    for number in (-1, 300, 2):
+        agree(lambda x, n=number: np.select([x > 2, x > 0], [x, n], 0), x, what=f"select {number}")
+        agree(lambda x, n=number: np.select([x > 2, x > 0], [x, x], n), x, what=f"default {number}")
+        agree(lambda x, n=number: np.choose(x % 3, [x, n, 1]), x, what=f"choose {number}")
+        for ufunc in (np.bitwise_or, np.bitwise_xor, np.fmin, np.fmax, np.maximum, np.remainder, np.gcd,
+                      np.add, np.subtract, np.logical_or):  # fmt: skip
+            agree(lambda x, n=number, f=ufunc: f.reduce(x, initial=n), x, what=f"{ufunc} {number}")
+    agree(lambda x: np.choose(x % 3, [x, 1, 2.5]), x)
+    agree(lambda x: np.select([x > 2, x > 0], [x, np.int64(-1)], 0), x)
+    agree(lambda x: np.fmax.reduce(x, axis=(), initial=-1, dtype=dtype), x.astype(float))
+
+
+def test_integers_are_not_raised_to_negative_ones():
+    x, places = np.array([2, -1, 3], "i1"), np.array([0, 1, 0])
+    agree(lambda x: np.power.reduceat(x, [0]), x)
+    agree(lambda x: np.power.reduceat(x, [0, 1]), x[:2])
+    agree(lambda x: np.power.reduceat(x, [1]), x)
+
+    def at(x, values):
+        np.power.at(x, places, values)
+
+    for call in (at, tk.jit(at)):
+        with pytest.raises(ValueError, match="negative integer powers"):
+            call(np.array([2, 3], "i1"), x)

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import tokamak as tk
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from support import assert_same, check_writes, copied, written_in_place
 
@@ -303,6 +305,66 @@ def test_methods_and_containers():
     assert state["x"] is x
     assert_same(x, np.array([1.0, 2, 3]))
     assert_same(state["v"], np.zeros(3))
+
+
+def parts_that_lie_apart(z):
+    n = len(z)
+    yield z[::2], z[1::2]
+    yield z[:, :2], z[:, 2:4]
+    yield z[:, ::-3], z[:, 1::3]
+    yield z[1], z[::2]
+    yield z.ravel()[1::4], z.ravel()[-2::-2]
+    yield z[::-2, 1], z[: n // 2, 3]
+    yield z.T[0], z[:, 1:5]
+    yield z[2:2], z
+    yield z.view("f4")[:, ::2], z.view("f4")[:, 1::2]
+
+
+@pytest.mark.parametrize("rows", [6, 40_000])
+def test_arguments_that_lie_between_each_other(rows):
+    def step(p, v):
+        p *= 2
+        p += v.sum()
+        return v + 1
+
+    jitted = tk.jit(step)
+    for make in range(9):
+        ours, plain = np.arange(rows * 7.0).reshape(rows, 7), np.arange(rows * 7.0).reshape(rows, 7)
+        p, v = list(parts_that_lie_apart(ours))[make]
+        q, w = list(parts_that_lie_apart(plain))[make]
+        assert not np.shares_memory(p, v)
+        np.testing.assert_allclose(jitted(p, v), step(q, w), rtol=1e-4)
+        np.testing.assert_allclose(ours, plain, rtol=1e-4)
+
+
+@settings(max_examples=200)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_views_are_refused_if_they_share_memory(seed):
+    rng = np.random.default_rng(seed)
+    z = np.zeros((6, 5, 4))
+
+    def view():
+        x = z
+        for _ in range(rng.integers(1, 3)):
+            cuts = [slice(*sorted(rng.integers(0, n + 1, 2)), int(rng.integers(1, 4))) for n in x.shape]
+            x = x[tuple(cuts)].transpose(rng.permutation(x.ndim))
+            x = x[:: int(rng.choice([-1, 1]))]
+        return x.view("f4")[..., int(rng.integers(0, 2)) :: 2] if rng.random() < 0.2 and x.flags.c_contiguous else x
+
+    a, b = view(), view()
+    z[...] = 0
+
+    def write(a, b):
+        a += 1
+        return b.sum()
+
+    if a.size and np.shares_memory(a, b):
+        with pytest.raises(ValueError, match="shares its memory"):
+            tk.jit(write)(a, b)
+        assert not z.any()
+    else:
+        assert tk.jit(write)(a, b) == 0
+        assert not b.any()
 
 
 def write_first(a):

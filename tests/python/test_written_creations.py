@@ -99,9 +99,21 @@ def beside_what_is_known(x):
     return o @ w, np.zeros(tuple(n)), np.ones(n), np.array(n.tolist())
 
 
+def added_at_places(x):
+    i = (x * 3).astype(int) % 5
+    h, k, m = np.arange(5.0), np.arange(5) * 2.0, np.arange(x.size).astype(x.dtype)
+    np.add.at(h, i, 1)
+    np.maximum.at(k, [0, 1], x[:2])
+    np.add.at(m, np.arange(x.size), x)
+    g = np.array([[1.0, 2.0], [3.0, 4.0]])
+    np.multiply.at(g, (i % 2, [1] * x.size), 2)
+    return h, k, m, g
+
+
 @pytest.mark.parametrize(
     "function",
     [
+        added_at_places,
         identity,
         in_place,
         one_element,

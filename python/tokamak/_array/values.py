@@ -29,6 +29,13 @@ if TYPE_CHECKING:
     from . import Array
 
 
+#: What to do where there is no such attribute
+_INSTEAD = {
+    "resize": "an array keeps its size: make another, y = y.ravel()[:n].reshape(shape), or np.pad(y.ravel(), (0, n)).reshape(shape), "
+    "which puts zeros at the end as resize does",
+}
+
+
 class UnsupportedAttribute(Unsupported, AttributeError):
     """An attribute of ndarray that Array does not have."""
 
@@ -140,8 +147,9 @@ class Values(Protocols):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or not hasattr(np.ndarray, name):
             raise AttributeError(f"'Array' object has no attribute {name!r}")
+        instead = _INSTEAD.get(name, "see what Array has")
         raise make(
             UnsupportedAttribute,
-            f"the ndarray attribute {name!r} is not there; see what Array has",
+            f"the ndarray attribute {name!r} is not there; {instead}",
             user_line(),
         )

@@ -45,13 +45,12 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
         fail(UserValueError, f"np.bincount: {index._type_text} must have one axis")
     if _dtypes.is_float(index.dtype) and index.size:
         fail(UserTypeError, f"np.bincount: {index._type_text} must hold integers")
-    if not np.can_cast(index.dtype, np.int64) and index.size:
-        fail(UserTypeError, f"np.bincount: cannot cast {index._type_text} to i64 safely")
     if given is not None and given.shape != index.shape:
         fail(UserValueError, "The weights and list don't have the same length.")
     count = operator.index(minlength)
     if count < 0:
         fail(UserValueError, "'minlength' must not be negative")
+    index = convert(index, _I64)
     elements = known(index)
     if elements is not None:
         if elements.size and elements.min() < 0:
@@ -64,7 +63,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
         )
     if index.size == 0:
         return full([count], 0, _I64)  # with weights, too
-    return _counts(convert(index, _I64), given, count, "check_bin")
+    return _counts(index, given, count, "check_bin")
 
 
 # ---------------------------------------------------------------------------------------------------------------------

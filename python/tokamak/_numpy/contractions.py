@@ -311,7 +311,7 @@ def einsum(
             if not np.can_cast(kind, wanted, casting):
                 fail(UserTypeError, f"np.einsum: cannot cast {kind} to {wanted} with casting={casting!r}")
         xs = [convert(x, wanted) for x in xs]
-    if len(xs) == 1 and dtype is None and (made := _view_of(subscripts, xs[0])) is not None:
+    if len(xs) == 1 and dtype is None and xs[0].ndim and (made := _view_of(subscripts, xs[0])) is not None:
         return made
     result = _native.einsum(subscripts, xs)
     if optimize is not False and len(xs) > 1:

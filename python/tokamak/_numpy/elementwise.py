@@ -13,6 +13,7 @@ from .._ops import (
     apply,
     as_array,
     broadcast,
+    broadcast_shapes,
     constant,
     convert,
     is_array,
@@ -31,23 +32,23 @@ def _in(value: Any, dtype: np.dtype[Any]) -> Any:
     return constant(value, dtype) if is_number(value) else convert(as_array(value), dtype)
 
 
-def _kept_number(value: Any) -> Any:
+def kept_number(value: Any) -> Any:
     return value if is_number(value) else as_array(value)
 
 
 def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     if x is None or y is None:
         unsupported("np.where with one argument", "its shape depends on values; give all three")
-    yes, no = _kept_number(x), _kept_number(y)
+    yes, no = kept_number(x), kept_number(y)
     dtype = common_dtype([yes, no])
     test = convert(as_array(condition), _dtypes.BOOL)
-    return select(test, _wrapped(yes, dtype), _wrapped(no, dtype))
+    return select(test, wrapped(yes, dtype), wrapped(no, dtype))
 
 
 implements(np.where)(_sharing.gives_array(where))
 
 
-def _wrapped(value: Any, dtype: Any) -> Any:
+def wrapped(value: Any, dtype: Any) -> Any:
     """As `dtype`; integers that it cannot hold wrap here."""
     if is_array(value):
         return convert(value._with_weak(None) if value._weak is int else value, dtype)
@@ -93,16 +94,34 @@ def _clipped(a: Any, low: Any, high: Any, dtype: Any, casting: Any) -> Any:
         high = None if type(high) is int and high >= limits.max else _at_most(high, limits.max, "min")
     if low is None and high is None:
         return call(np.positive, strong(x, x.dtype), dtype=dtype, casting=casting)
-    kinds = [x, *[_kept_number(bound) for bound in (low, high) if bound is not None]]
+    kinds = [x, *[kept_number(bound) for bound in (low, high) if bound is not None]]
     common = common_dtype(kinds) if dtype is None else _dtypes.check(dtype)
     for bound in kinds[1:]:
         check_casting(np.maximum, [x, bound], common, casting)
     try:
         x = convert(x, common)
-        x = x if low is None else apply("max", x, _in(low, common))
-        return x if high is None else apply("min", x, _in(high, common))
+        low = low if low is None else _in(low, common)
+        high = high if high is None else _in(high, common)
+        # Among equal zeros max and min of f32 and f64 take the second, and clip the element where the bounds are numbers.
+        keeps_zeros = common in (_dtypes.FLOAT32, _dtypes.FLOAT64) and _are_numbers(x, low, high)
+        for op, bound in (("max", low), ("min", high)):
+            if bound is not None:
+                x = apply(op, bound, x) if keeps_zeros else apply(op, x, bound)
+        return x
     except OverflowError as error:
         fail(UserOverflowError, f"np.clip: {error}")
+
+
+def _are_numbers(x: Any, low: Any, high: Any) -> bool:
+    """Whether NumPy's clip reads two bounds once for every run of elements: they are the same along the last axis it walks."""
+    if low is None or high is None:
+        return False
+    shape = broadcast_shapes("np.clip", [x.shape, low.shape, high.shape])
+    walked = max((axis for axis, n in enumerate(shape) if n > 1), default=0) - len(shape)
+    return all(
+        bound.ndim == 0 or bound.ndim < -walked or (bound.shape[walked] == 1 and shape[walked] > 1)
+        for bound in (low, high)
+    )
 
 
 def _at_most(bound: Any, limit: int, op: str) -> Any:
@@ -174,7 +193,7 @@ def _numbers_for_others(array: Any, nan: float, posinf: Any, neginf: Any) -> Any
 
 @implements(np.isclose)
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
-    x, y = _kept_number(a), _kept_number(b)
+    x, y = kept_number(a), kept_number(b)
     if not is_number(y):
         y = convert(
             y, common_dtype([y, 1.0])
@@ -244,12 +263,18 @@ def select_(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     for place, condition in enumerate(conditions):
         if condition.dtype.kind != "b":
             fail(UserTypeError, f"invalid entry {place} in condlist: should be boolean ndarray")
-    choices = [_kept_number(choice) for choice in choicelist]
-    dtype = common_dtype([*choices, _kept_number(default)])
-    result = _wrapped(_kept_number(default), dtype)
+    choices = [kept_number(choice) for choice in choicelist]
+    dtype = common_dtype([*choices, kept_number(default)])
+    result = wrapped(kept_number(default), dtype)
     for condition, choice in reversed(list(zip(conditions, choices, strict=True))):
-        result = select(condition, _wrapped(choice, dtype), result)
+        if dtype.kind == "u" and _is_python_integer(choice):
+            fail(UserTypeError, f"np.select: a choice that is an int cannot be cast to {dtype}; give it as one")
+        result = select(condition, wrapped(choice, dtype), result)
     return result
+
+
+def _is_python_integer(value: Any) -> bool:
+    return type(value) is int or getattr(value, "_weak", None) is int
 
 
 @implements(np.outer)

@@ -46,7 +46,7 @@ def refuse_returning(elements: Masked) -> NoReturn:
 
 def everywhere(mask: Any, x: Any, axis: int = 0) -> Any:
     """The mask, for every element of x: it may cover only some axes, from one on."""
-    if mask.ndim == 0 or tuple(mask.shape) != tuple(x.shape[axis : axis + mask.ndim]):
+    if tuple(mask.shape) != tuple(x.shape[axis : axis + mask.ndim]):
         place = f" from axis {axis} on" if axis else ""
         fail(
             UserIndexError, f"a boolean mask of shape {tuple(mask.shape)} does not fit {x._type_text}{place}"

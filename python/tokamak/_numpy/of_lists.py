@@ -29,6 +29,8 @@ class OfLists:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self.replaces, name)
+        if name == "at":
+            return lambda a, indices, *values: found(a, _indices(indices), *map(_joined, values))
         return _taking_lists(found) if name in UFUNC_METHODS else found
 
     def __eq__(self, other: object) -> bool:
@@ -50,6 +52,11 @@ def _ufunc_of_name(name: str) -> Any:
 
 def _taking_lists(method: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *args, **kwargs: method(*map(_joined, args), **kwargs)
+
+
+def _indices(given: Any) -> Any:
+    """A tuple has an index for each axis."""
+    return tuple(map(_joined, given)) if isinstance(given, tuple) else _joined(given)
 
 
 def _joined(x: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes, _sharing
-from .._errors import UserValueError, fail, unsupported
+from .._errors import UserTypeError, UserValueError, fail, unsupported
 from .._ops import apply, constant, convert, full, reshape
 from .._registry import implements
 from .joining import common_dtype, concatenate
@@ -22,6 +22,8 @@ from .ufuncs import call
 @implements(np.polyval)
 def polyval(p: Any, x: Any) -> Any:
     coefficients, at = plain(p), plain(x)
+    if coefficients.ndim == 0:
+        fail(UserTypeError, "np.polyval: the coefficients are iterated over, and these have no axis")
     result = _sharing.with_memory(full(at.shape, 0, at.dtype))
     for i in range(coefficients.shape[0]):
         result = call(np.add, call(np.multiply, result, at), coefficients[i])

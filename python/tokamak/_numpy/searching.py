@@ -24,6 +24,7 @@ from .._ops import (
     select,
 )
 from .._registry import implements
+from .elementwise import kept_number, wrapped
 from .indexing import take
 from .joining import common_dtype, concatenate
 from .known import known, part, plain
@@ -255,14 +256,17 @@ def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
     index = plain(a)
     if index.dtype.kind not in "biu":
         fail(UserTypeError, f"np.choose: indices of {index._type_text} must be integers")
+    if index.dtype == _dtypes.UINT64:
+        fail(UserTypeError, "np.choose: indices of u64 do not fit into i64; use astype")
     if mode not in ("raise", "wrap", "clip"):
         fail(UserValueError, f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
-    listed = [plain(choice) for choice in choices]
-    if not listed:
+    given = [kept_number(choice) for choice in choices]
+    if not given:
         fail(UserValueError, "np.choose: there is nothing to choose from")
+    dtype = common_dtype(given)
+    listed = [wrapped(one, dtype) for one in given]
     shape = broadcast_shapes("np.choose", [index.shape, *[one.shape for one in listed]])
-    dtype = common_dtype(listed)
-    table = concatenate([reshape(broadcast(convert(one, dtype), shape), [_size(shape)]) for one in listed])
+    table = concatenate([reshape(broadcast(one, shape), [_size(shape)]) for one in listed])
     count, size = len(listed), _size(shape)
     elements = known(a)
     if mode == "raise" and elements is not None and ((elements < 0) | (elements >= count)).any():

@@ -28,6 +28,7 @@ from .._ops import reshape as reshape_op
 from .._ops import transpose as transpose_op
 from .._registry import implements
 from .._unknown import argument_name, need_numbers
+from .known import known
 from .reductions import AxisError, axes_of, axis_of, is_end_of_nothing
 
 
@@ -349,7 +350,12 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     if np.ndim(repeats) != 0:
         from .indexing import take
 
-        counts = np.asarray(repeats)
+        if (counts := known(repeats)) is None:
+            need_numbers(as_array(repeats))
+            unsupported(
+                "np.repeat with counts that are computed",
+                "the shape of the result depends on values; give counts that are known, or one number for all",
+            )
         counts = counts.astype(np.int64) if counts.size == 0 else counts  # an empty list has no dtype
         return take(x, np.repeat(np.arange(x.shape[place]), counts), place)
     count = operator.index(repeats)

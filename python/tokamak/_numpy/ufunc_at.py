@@ -30,7 +30,7 @@ _INVOLUTIONS = {np.negative, np.invert, np.logical_not}
 def at(ufunc: np.ufunc, a: Any, indices: Any, *values: Any) -> None:
     what = f"{name_of(ufunc)}.at"
     check_method(ufunc, "at")
-    check_destination(what, a)
+    check_destination(what, a, *(indices if isinstance(indices, tuple) else (indices,)), *values)
     if ufunc.nin == 1 and values:
         fail(UserValueError, "second operand provided when ufunc is unary")
     if ufunc.nin == 2 and not values:
@@ -87,7 +87,7 @@ def _at_mask(ufunc: np.ufunc, a: Any, mask: Any, operands: list[Any], loop: Any,
 def _at_places(ufunc: np.ufunc, places: Places, values: Any, loop: Any, what: str) -> None:
     combine = ufuncs.combining(ufunc, loop[-1]) if loop[0] == loop[1] else None
     if combine is not None and loop[0] == loop[2]:
-        places.write(convert(values, loop[1]), what, combine)
+        places.write(ufuncs.combined(ufunc, convert(values, loop[1])), what, combine)
         return
     _in_rounds(ufunc, places, values, loop, what)
 

@@ -17,7 +17,16 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes, _sharing
-from .._errors import UserIndexError, UserTypeError, UserValueError, fail, make, unsupported, user_line
+from .._errors import (
+    UserIndexError,
+    UserOverflowError,
+    UserTypeError,
+    UserValueError,
+    fail,
+    make,
+    unsupported,
+    user_line,
+)
 from .._ops import apply, as_array, broadcast, constant, convert, reshape, select, transpose
 from .._registry import TABLE, name_of, remedy_for
 from . import reductions, shapes, ufuncs
@@ -132,13 +141,23 @@ def reduce(
     if mask is not None:
         shape = np.broadcast_shapes(x.shape, mask.shape)
         x, mask = broadcast(x, shape), broadcast(mask, shape)
-    start = None if initial is NO_VALUE or initial is None else convert(plain(initial), wanted)
+    start = None if initial is NO_VALUE or initial is None else _initial(ufunc, initial, wanted)
     if start is None and initial is NO_VALUE and ufunc.identity is not None:
         start = _identity(ufunc, wanted)
     result = _folded(ufunc, convert(x, wanted), axes, mask, start)
     if not keepdims:
         return result
     return reshape(result, [1 if i in axes else n for i, n in enumerate(x.shape)])
+
+
+def _initial(ufunc: np.ufunc, initial: Any, dtype: DType) -> Any:
+    """What elements are folded into; of Python's integers only those that the dtype can hold."""
+    if type(initial) is not int:
+        return convert(plain(initial), dtype)
+    try:
+        return constant(initial, dtype)
+    except OverflowError as error:
+        fail(UserOverflowError, f"{name_of(ufunc)}.reduce: {error}")
 
 
 def _neutral(ufunc: np.ufunc, dtype: DType, start: Any) -> Any:
@@ -319,6 +338,7 @@ def reduceat(ufunc: np.ufunc, array: Any, indices: Any, out: Any, axis: Any = 0,
         offsets = np.arange(len(parts)) - np.repeat(np.cumsum(lengths - 1) - (lengths - 1), lengths - 1)
         source = starts[parts] + 1 + offsets if len(parts) else parts
         rest = apply("gather", x, as_array(source.astype(np.int64)), axis=place, mode="clamp")
+        rest = ufuncs.combined(ufunc, rest)
         return (
             apply("scatter", first, as_array(parts), rest, axis=place, mode="clamp", combine=combine)
             if len(parts)

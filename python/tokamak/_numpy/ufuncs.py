@@ -125,6 +125,9 @@ def reciprocal(x: Any) -> Any:
     if _dtypes.is_float(x.dtype):
         return apply("div", one, x)
     result = select(apply("eq", x, one), one, constant(0, x.dtype))
+    if x.dtype in (_dtypes.INT32, _dtypes.INT64):  # what becomes of infinity; in smaller ones no bit of it is left
+        lowest = constant(np.iinfo(x.dtype).min, x.dtype)
+        result = select(apply("eq", x, constant(0, x.dtype)), lowest, result)
     if x.dtype.kind == "i":
         result = select(apply("eq", x, constant(-1, x.dtype)), constant(-1, x.dtype), result)
     return result
@@ -132,7 +135,7 @@ def reciprocal(x: Any) -> Any:
 
 @implements(np.power)
 def power(x: Any, y: Any) -> Any:
-    return apply("pow", x, _not_negative(y) if y.dtype.kind == "i" else y)
+    return apply("pow", x, combined(np.power, y))
 
 
 def _not_negative(exponent: Any) -> Any:
@@ -275,6 +278,11 @@ def combining(ufunc: np.ufunc, dtype: DType) -> str | None:
     if dtype.kind == "b" and ufunc in _BITS_OF_BOOLS:
         return _BITS_OF_BOOLS[ufunc]
     return _PRIMITIVE_OF.get(ufunc)
+
+
+def combined(ufunc: np.ufunc, values: Any) -> Any:
+    """The second operands of what `combining` gave: integers are not raised to negative ones."""
+    return _not_negative(values) if ufunc == np.power and values.dtype.kind == "i" else values
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -434,8 +442,6 @@ def _shorter_power(operands: list[Any], signature: Any) -> Any:
     base, exponent = operands
     if signature is not None or not is_number(exponent) or is_number(base):
         return None
-    if _dtypes.is_integer(base.dtype) and type(exponent) is int and exponent < 0:
-        fail(UserValueError, _NEGATIVE_POWER)
     if type(exponent) is int and exponent == 2 and base.dtype.kind != "b":
         return call(np.square, base)
     if not _dtypes.is_float(base.dtype):
