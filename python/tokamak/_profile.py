@@ -46,6 +46,7 @@ class Profile:
     def __init__(self, recorded: _native.Profile | None = None, problem: str | None = None) -> None:
         self._recorded = recorded
         self._problem = problem
+        self._events: list[ProfileEvent] | None = None
         self._unsaved: Exception | None = None  # why it could not be, where its block has raised something else
 
     def _result(self) -> _native.Profile:
@@ -57,7 +58,9 @@ class Profile:
     def events(self) -> list[ProfileEvent]:
         """By start; each has name, category (kernel, library, call, compile, allocation or worker), thread, start_ns, end_ns,
         bytes_read, bytes_written and flops."""
-        return self._result().events
+        if self._events is None:  # there may be millions: they are made once
+            self._events = self._result().events
+        return list(self._events)
 
     @property
     def kernels(self) -> list[ProfileEvent]:

@@ -1,7 +1,8 @@
 // Profiles in the format of traces that Chrome and Perfetto read.
 
 #include <algorithm>
-#include <cstdio>
+#include <array>
+#include <charconv>
 #include <cstdlib>
 
 #include "runtime/profiler.h"
@@ -11,22 +12,50 @@ namespace tokamak {
 
 namespace {
 
-/// Exact for any count of nanoseconds, in the microseconds that the format wants.
-std::string microseconds(int64_t ns) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%s%lld.%03lld", ns < 0 ? "-" : "",
-                static_cast<long long>(std::abs(ns) / 1000), static_cast<long long>(std::abs(ns) % 1000));
-  return text;
-}
+/// What is appended to a text, without a text of its own: there may be a million events, and somebody waits.
+class Appending {
+ public:
+  explicit Appending(std::string& text) : text_(text) {}
 
-std::string event_arguments(const ProfileEvent& event) {
-  std::string text = "{\"bytes_read\":" + std::to_string(event.bytes_read) +
-                     ",\"bytes_written\":" + std::to_string(event.bytes_written);
-  char rates[128];
+  Appending& operator<<(std::string_view part) {
+    text_ += part;
+    return *this;
+  }
+  Appending& operator<<(int64_t number) {
+    return *this << written([&](char* at, char* end) { return std::to_chars(at, end, number).ptr; });
+  }
+  Appending& operator<<(double number) {
+    return *this << written([&](char* at, char* end) { return std::to_chars(at, end, number).ptr; });
+  }
+  /// Exact for any count of nanoseconds, in the microseconds that the format wants.
+  Appending& microseconds(int64_t ns) {
+    const int64_t rest = std::abs(ns) % 1000;
+    *this << (ns < 0 ? "-" : "") << std::abs(ns) / 1000 << ".";
+    return *this << (rest < 10 ? "00" : rest < 100 ? "0" : "") << rest;
+  }
+  Appending& rate(double number) {
+    return *this << written([&](char* at, char* end) {
+      return std::to_chars(at, end, number, std::chars_format::fixed, 3).ptr;
+    });
+  }
+
+ private:
+  template <class Write>
+  std::string_view written(const Write& write) {
+    return {buffer_.data(),
+            static_cast<size_t>(write(buffer_.data(), buffer_.data() + buffer_.size()) - buffer_.data())};
+  }
+
+  std::string& text_;
+  std::array<char, 400> buffer_;
+};
+
+void append_arguments(Appending& text, const ProfileEvent& event) {
   const double ns = static_cast<double>(std::max<int64_t>(event.end_ns - event.start_ns, 1));
-  std::snprintf(rates, sizeof rates, ",\"flops\":%.17g,\"GB/s\":%.3f,\"GFLOP/s\":%.3f}", event.flops,
-                static_cast<double>(event.bytes_read + event.bytes_written) / ns, event.flops / ns);
-  return text + rates;
+  text << "{\"bytes_read\":" << event.bytes_read << ",\"bytes_written\":" << event.bytes_written
+       << ",\"flops\":" << event.flops << ",\"GB/s\":";
+  text.rate(static_cast<double>(event.bytes_read + event.bytes_written) / ns) << ",\"GFLOP/s\":";
+  text.rate(event.flops / ns) << "}";
 }
 
 std::string about(const Profile& profile) {
@@ -40,27 +69,28 @@ std::string trace_line_about(const Profile& profile) {
   return "{\"ph\":\"M\",\"pid\":1,\"name\":\"recording\",\"args\":" + about(profile) + "}";
 }
 
-std::vector<std::string> trace_lines(const Profile& profile, size_t first_thread) {
-  std::vector<std::string> lines;
+void append_trace_lines(std::string& to, const Profile& profile, size_t first_thread) {
+  Appending text(to);
   for (size_t i = first_thread; i < profile.threads.size(); ++i) {
-    lines.push_back("{\"ph\":\"M\",\"pid\":1,\"tid\":" + std::to_string(i) +
-                    ",\"name\":\"thread_name\",\"args\":{\"name\":" + json_string(profile.threads[i]) + "}}");
+    text << ",\n{\"ph\":\"M\",\"pid\":1,\"tid\":" << static_cast<int64_t>(i)
+         << ",\"name\":\"thread_name\",\"args\":{\"name\":" << json_string(profile.threads[i]) << "}}";
   }
   for (const ProfileEvent& event : profile.events) {
-    lines.push_back("{\"ph\":\"X\",\"pid\":1,\"tid\":" + std::to_string(event.thread) + ",\"name\":" +
-                    json_string(event.name) + ",\"cat\":" + json_string(to_string(event.category)) +
-                    ",\"ts\":" + microseconds(event.start_ns) +
-                    ",\"dur\":" + microseconds(event.end_ns - event.start_ns) +
-                    ",\"args\":" + event_arguments(event) + "}");
+    text << ",\n{\"ph\":\"X\",\"pid\":1,\"tid\":" << int64_t{event.thread}
+         << ",\"name\":" << json_string(event.name) << ",\"cat\":" << json_string(to_string(event.category))
+         << ",\"ts\":";
+    text.microseconds(event.start_ns) << ",\"dur\":";
+    text.microseconds(event.end_ns - event.start_ns) << ",\"args\":";
+    append_arguments(text, event);
+    text << "}";
   }
-  return lines;
 }
 
 std::string Profile::to_chrome_trace() const {
   std::string text = "{\"displayTimeUnit\":\"ns\",\"otherData\":" + about(*this) +
                      ",\"traceEvents\":[\n{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\","
                      "\"args\":{\"name\":\"tokamak\"}}";
-  for (const std::string& line : trace_lines(*this, 0)) text += ",\n" + line;
+  append_trace_lines(text, *this, 0);
   return text + "\n]}\n";
 }
 

@@ -132,7 +132,7 @@ void ProfileWriter::write_news() {
   const Profile news = session_.read(cursor_);
   if (news.events.empty() && news.dropped == told_dropped_) return;
   std::string text;
-  for (const std::string& line : trace_lines(news, named_threads_)) (text += ",\n") += line;
+  append_trace_lines(text, news, named_threads_);
   if (news.dropped != told_dropped_) (text += ",\n") += trace_line_about(news);
   named_threads_ = news.threads.size();
   told_dropped_ = news.dropped;

@@ -50,9 +50,9 @@ struct Profile {
   std::string to_chrome_trace() const;
 };
 
-/// The events of a trace as lines of JSON, each an object: those that name the threads from number
-/// `first_thread` on, and those of what happened.
-std::vector<std::string> trace_lines(const Profile& profile, size_t first_thread);
+/// Appends the events of a trace as lines of JSON, each an object behind a comma and the end of the line
+/// before: those that name the threads from number `first_thread` on, and those of what happened.
+void append_trace_lines(std::string& text, const Profile& profile, size_t first_thread);
 /// The line that says how long was recorded, and how many events were not kept: for a trace that is a list of
 /// lines, where the last one of these counts.
 std::string trace_line_about(const Profile& profile);

@@ -438,6 +438,27 @@ def test_profile_says_what_was_dropped(tmp_path):
     assert (got["dropped"], got["duration_ns"], got["problem"]) == (7, 90000, None)
 
 
+def test_profile_that_is_interrupted_twice_ends_at_once(tmp_path):
+    """The second time what takes long is the saving: neither that nor the table is waited for."""
+    (tmp_path / "waits.py").write_text(
+        "import time, numpy as np, tokamak as tk\nfrom tokamak import _pages\n"
+        "def write(*_):\n    print('saving', flush=True)\n    time.sleep(100)\n"
+        "_pages.write = write\ntk.jit(np.exp)(np.ones(3))\nprint('ready', flush=True)\ntime.sleep(100)\n"
+    )
+    words = [sys.executable, "-m", "tokamak", "profile", "waits.py", "-o", "t.html"]
+    with subprocess.Popen(
+        words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        for said in ("ready\n", "saving\n"):
+            assert process.stdout.readline() == said
+            process.send_signal(signal.SIGINT)
+        printed, told = process.communicate(timeout=60)
+    assert (process.returncode, printed) == (130, "")
+    assert f"what was recorded is in {tmp_path}/t.html.part; " in told
+    assert told.endswith("interrupted\n") and "Traceback" not in told
+    assert [kernel.name for kernel in tk.load_profile(tmp_path / "t.html.part").kernels] == ["exp"]
+
+
 def test_profile_that_is_interrupted_has_its_table(folder, tmp_path):
     (folder / "waits.py").write_text(
         "import time, numpy as np, tokamak as tk\n"

@@ -86,7 +86,8 @@ def _recorded(options: argparse.Namespace, had_file: bool) -> _profile.Profile:
     except BaseException as error:
         if recorded is None or os.getpid() != process:
             raise
-        if has_run or recorded.events:  # what has no good end can be read all the same
+        is_second = isinstance(error, KeyboardInterrupt) and isinstance(error.__context__, KeyboardInterrupt)
+        if not is_second and (has_run or recorded.events):  # what has no good end can be read all the same
             with contextlib.suppress(Failure, OSError):
                 _show(recorded, options, _in_a_line(error))
                 output.flush()
