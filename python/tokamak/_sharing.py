@@ -392,8 +392,8 @@ def write(x: Array, value: Any, what: str) -> None:
     if not place.writeable:
         fail(
             UserValueError,
-            f"{what}: {x._type_text} is read-only: it was made so, or several of its elements share memory, as windows and what "
-            "np.broadcast_to gives do; write to the array that they are elements of",
+            f"{what}: {x._type_text} is read-only: it was made so, or several of its elements share memory, as "
+            "windows and what np.broadcast_to gives do; write to the array that they are elements of",
         )
     if place.root.parts is not None:
         place.root.parts.note(_steps_to(place), fresh(value))

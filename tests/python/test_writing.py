@@ -337,6 +337,21 @@ def test_arguments_that_lie_between_each_other(rows):
         np.testing.assert_allclose(ours, plain, rtol=1e-4)
 
 
+def test_arrays_from_elsewhere_that_lie_between_arguments():
+    state = np.arange(12.0).reshape(2, 6)
+    velocity = state[:, 3:]
+
+    @tk.jit
+    def step(position):
+        position += velocity
+
+    step(state[:, :3])
+    step(state[:, :3])
+    assert_same(state, np.array([[6.0, 9, 12, 3, 4, 5], [24, 27, 30, 9, 10, 11]]))
+    with pytest.raises(ValueError, match="shares its memory"):
+        step(state[:, 1:4])
+
+
 @settings(max_examples=200)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_views_are_refused_if_they_share_memory(seed):
@@ -349,7 +364,8 @@ def test_views_are_refused_if_they_share_memory(seed):
             cuts = [slice(*sorted(rng.integers(0, n + 1, 2)), int(rng.integers(1, 4))) for n in x.shape]
             x = x[tuple(cuts)].transpose(rng.permutation(x.ndim))
             x = x[:: int(rng.choice([-1, 1]))]
-        return x.view("f4")[..., int(rng.integers(0, 2)) :: 2] if rng.random() < 0.2 and x.flags.c_contiguous else x
+        is_halved = rng.random() < 0.2 and x.flags.c_contiguous
+        return x.view("f4")[..., int(rng.integers(0, 2)) :: 2] if is_halved else x
 
     a, b = view(), view()
     z[...] = 0

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 #: What to do where there is no such attribute
 _INSTEAD = {
-    "resize": "an array keeps its size: make another, y = y.ravel()[:n].reshape(shape), or np.pad(y.ravel(), (0, n)).reshape(shape), "
-    "which puts zeros at the end as resize does",
+    "resize": "an array keeps its size: make another, y = y.ravel()[:n].reshape(shape), or "
+    "y = np.pad(y.ravel(), (0, n)).reshape(shape), which puts zeros at the end as resize does",
 }
 
 

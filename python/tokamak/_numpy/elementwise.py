@@ -268,7 +268,7 @@ def select_(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     result = wrapped(kept_number(default), dtype)
     for condition, choice in reversed(list(zip(conditions, choices, strict=True))):
         if dtype.kind == "u" and _is_python_integer(choice):
-            fail(UserTypeError, f"np.select: a choice that is an int cannot be cast to {dtype}; give it as one")
+            fail(UserTypeError, f"np.select: an int cannot be cast to {dtype}; use np.{dtype}(...)")
         result = select(condition, wrapped(choice, dtype), result)
     return result
 

@@ -125,7 +125,7 @@ def reciprocal(x: Any) -> Any:
     if _dtypes.is_float(x.dtype):
         return apply("div", one, x)
     result = select(apply("eq", x, one), one, constant(0, x.dtype))
-    if x.dtype in (_dtypes.INT32, _dtypes.INT64):  # what becomes of infinity; in smaller ones no bit of it is left
+    if x.dtype in (_dtypes.INT32, _dtypes.INT64):  # what becomes of infinity; it is 0 in others
         lowest = constant(np.iinfo(x.dtype).min, x.dtype)
         result = select(apply("eq", x, constant(0, x.dtype)), lowest, result)
     if x.dtype.kind == "i":
