@@ -340,18 +340,19 @@ def _visited_by_einsum(subscripts: str, xs: Sequence[Any]) -> list[int]:
     more = [x.ndim - len(term) for x, term in zip(xs, letters, strict=True)]
     others = "".join(spare[: max(more)])
     terms = [
-        term.replace("...", others[len(others) - n :])
-        for term, n in zip(taken.split(","), more, strict=True)
+        term.replace("...", others[len(others) - n :]) for term, n in zip(taken.split(","), more, strict=True)
     ]
     if not arrow:
         joined = "".join(letters)
         given = "..." + "".join(sorted(letter for letter in set(joined) if joined.count(letter) == 1))
     given = given.replace("...", others)
     labels = given + "".join(sorted(set("".join(terms)) - set(given)))
-    strides = [
-        [sum(s for s, one in zip(_memory_order.telling_strides(x), term, strict=True) if one == label) for label in labels]
-        for x, term in zip(xs, terms, strict=True)
-    ]
+
+    def along_labels(x: Any, term: str) -> list[int]:
+        own = list(zip(_memory_order.telling_strides(x), term, strict=True))
+        return [sum(stride for stride, one in own if one == label) for label in labels]
+
+    strides = [along_labels(x, term) for x, term in zip(xs, terms, strict=True)]
     return [axis for axis in _native.common_order(strides, len(labels)) if axis < len(given)]
 
 
