@@ -279,11 +279,34 @@ bool is_same_value(const PythonArray& a, const PythonArray& b) {
   return is_computed_alike(one->trace->graph(), one->value, other->value, budget);
 }
 
-/// The strides, in elements, that NumPy would give a traced value.
-nb::tuple numpy_strides(const PythonArray& self) {
+const Recorded& traced_value(const PythonArray& self) {
   const Recorded* recorded = self.array.impl().recorded();
   if (recorded == nullptr) throw InternalError("an array with memory has strides of its own");
-  return nb::tuple(nb::cast(recorded->trace->numpy_strides(recorded->value)));
+  return *recorded;
+}
+
+/// The strides, in elements, that NumPy would give a traced value.
+nb::tuple numpy_strides(const PythonArray& self) {
+  const Recorded& recorded = traced_value(self);
+  return nb::tuple(nb::cast(recorded.trace->numpy_strides(recorded.value)));
+}
+
+/// Those of the memory that it gets when it is a result.
+nb::tuple given_strides(const PythonArray& self) {
+  const Recorded& recorded = traced_value(self);
+  return nb::tuple(nb::cast(recorded.trace->given_strides(recorded.value)));
+}
+
+/// Says what the strides are that NumPy would give a traced value that was just made.
+void say_numpy_strides(const PythonArray& self, std::vector<int64_t> strides) {
+  const Recorded& recorded = traced_value(self);
+  recorded.trace->say_numpy_strides(recorded.value, std::move(strides));
+}
+
+/// A traced value gets memory that lies as NumPy's when it is a result.
+void give_numpy_strides(const PythonArray& self) {
+  const Recorded& recorded = traced_value(self);
+  recorded.trace->give_numpy_strides(recorded.value);
 }
 
 /// An array with memory as a value of what is traced; others as they are.
@@ -307,6 +330,9 @@ void bind_array(nb::module_& module) {
                        })
           .def_prop_ro("_traced", [](const PythonArray& self) { return self.array.is_traced(); })
           .def("_numpy_strides", numpy_strides)
+          .def("_given_strides", given_strides)
+          .def("_say_numpy_strides", say_numpy_strides, nb::arg("strides"))
+          .def("_give_numpy_strides", give_numpy_strides)
           .def("_as_traced", as_traced)
           .def_prop_ro("_type_text", [](const PythonArray& self) { return to_string(self.array.type()); })
           .def_prop_ro("_weak", weak_type)

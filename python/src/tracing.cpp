@@ -445,6 +445,7 @@ void bind_tracing(nb::module_& module) {
         return order_in_memory(shape, strides);
       },
       nb::arg("shape"), nb::arg("strides"));
+  module.def("common_order", common_order, nb::arg("strides"), nb::arg("rank"));
   module.def("set_tracking", Trace::set_tracking, nb::arg("on"));
   module.def("is_tracing", [] { return Trace::current() != nullptr; });
 }

@@ -21,8 +21,22 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def order_by(shape: Sequence[int], strides: Sequence[int]) -> list[int]:
-    """The axes from the outermost to the innermost. Those of one element stay where they are."""
+    """The axes from the outermost to the innermost, as a copy that keeps the order has them: those along which elements are
+    repeated are inside of all others. Those of one element stay where they are."""
+    if 0 not in shape and _sharing.is_stretched(shape, strides):
+        telling = [0 if n == 1 else 2 * abs(stride) + 1 for n, stride in zip(shape, strides, strict=True)]
+        return _native.common_order([telling], len(shape))
     return _native.order_in_memory(shape, strides) or list(range(len(shape)))
+
+
+def telling_strides(x: Array) -> list[int]:
+    """The strides of x, as they tell the order in which NumPy goes through it; those of axes of one element tell nothing."""
+    return [0 if n == 1 else stride for n, stride in zip(x.shape, _sharing.strides_of(x), strict=True)]
+
+
+def visited(x: Array) -> list[int]:
+    """The order in which NumPy goes through the axes of an array: of those along which elements are repeated, where they are."""
+    return _native.common_order([telling_strides(x)], x.ndim)
 
 
 def order_of(x: Array) -> list[int]:
@@ -49,14 +63,35 @@ def named(order: Any, x: Array) -> list[int]:
 
 
 def laid_out(x: Array, order: Sequence[int]) -> Array:
-    """The elements of x with their axes in this order in memory; x itself when they are."""
+    """The elements of x with their axes in this order in memory; x itself when they are. Where some are repeated, they are no
+    longer."""
     wanted = list(order)
-    if x.ndim < 2 or not _native.is_tracing() or order_of(x) == wanted:
+    if x.ndim < 2 or not _native.is_tracing():
+        return x
+    is_stretched = x._traced and _sharing.is_stretched(x.shape, x._numpy_strides())
+    if order_of(x) == wanted and not is_stretched:
         return x
     x = x._as_traced()
     back = [wanted.index(axis) for axis in range(x.ndim)]
     row_major = _native.apply("convert", (_permuted(x, wanted),), dtype=x.dtype)
     return _permuted(row_major, back)._with_weak(x._weak)
+
+
+def asked_for(x: Array, order: Any, like: Array) -> Array:
+    """x in the order that a letter says of `like`. Who asks for columns by name gets them in memory."""
+    made = laid_out(x, named(order, like))
+    if order in ("F", "f") and made._traced:
+        made._give_numpy_strides()
+    return made
+
+
+def said_to_lie(x: Array, order: Sequence[int]) -> Array:
+    """x, which was just made, and of which NumPy's would have its axes in this order; as a result it lies as it is made."""
+    if x.ndim < 2 or not _native.is_tracing() or order_of(x) == list(order):
+        return x
+    x = x._as_traced()
+    x._say_numpy_strides(_sharing.dense_strides(x.shape, order))
+    return x
 
 
 def _permuted(x: Array, order: list[int]) -> Array:

@@ -115,9 +115,12 @@ def _own_strides(x: Array) -> tuple[int, ...]:
     """Those of the memory that an Array outside of functions has; a traced one, and one of which all elements are the same one,
     will have what NumPy would give it."""
     if x._traced:
-        return x._numpy_strides()
+        strides, rows = x._numpy_strides(), dense_strides(x.shape)
+        if strides == rows or is_stretched(x.shape, strides):
+            return rows
+        return dense_strides(x.shape, _memory_order.order_by(x.shape, strides))
     strides = x._view(False).strides
-    if any(stride == 0 and extent > 1 for stride, extent in zip(strides, x.shape, strict=True)):
+    if is_stretched(x.shape, strides):
         return dense_strides(x.shape)
     return tuple(stride // x.dtype.itemsize for stride in strides)
 
@@ -130,12 +133,18 @@ def _settle(x: Array, place: Place) -> None:
         place.root.members = [member for member in members if member() is not None]
 
 
-def dense_strides(shape: Sequence[int]) -> tuple[int, ...]:
-    strides, step = [], 1
-    for extent in reversed(shape):
-        strides.append(step)
-        step *= max(extent, 1)
-    return tuple(reversed(strides))
+def dense_strides(shape: Sequence[int], order: Sequence[int] | None = None) -> tuple[int, ...]:
+    """Those of an array without gaps whose axes lie in this order, from the outermost on."""
+    strides, step = [0] * len(shape), 1
+    for axis in reversed(range(len(shape)) if order is None else order):
+        strides[axis] = step
+        step *= max(shape[axis], 1)
+    return tuple(strides)
+
+
+def is_stretched(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether elements are repeated along an axis."""
+    return 0 in strides and any(s == 0 and n > 1 for s, n in zip(strides, shape, strict=True))
 
 
 def fresh(x: Array) -> Array:
@@ -154,6 +163,13 @@ def with_memory(x: Array) -> Array:
     if x.ndim == 0 and not is_shared(x):
         x = fresh(x)
         _place_of(x)
+    return x
+
+
+def with_gaps(x: Array, strides: tuple[int, ...]) -> Array:
+    """A new array that in NumPy is a part of more memory."""
+    x = fresh(x)
+    _settle(x, Place(Root(fresh(x)), strides))
     return x
 
 
@@ -286,6 +302,11 @@ def strides_of(x: Array) -> tuple[int, ...]:
     return _own_strides(x) if place is None else place.strides
 
 
+def given_strides_of(x: Array) -> tuple[int, ...]:
+    """Those that tell how it lies in memory as a result."""
+    return strides_of(x) if not x._traced or is_argument(x) else x._given_strides()
+
+
 def is_contiguous(x: Array) -> bool:
     """Whether NumPy would have its elements next to each other, in their order."""
     return x.size == 0 or is_dense(x.shape, strides_of(x))
@@ -312,6 +333,11 @@ def is_part(x: Array) -> bool:
     return is_shared(x) and x._place.parent is not None
 
 
+def is_seen_as(x: Array, kind: str) -> bool:
+    """Whether the memory of a view is that of an array of another kind of dtype than this one."""
+    return is_part(x) and x._place.root.value.dtype.kind != kind
+
+
 def base_of(x: Array) -> Array | None:
     """What NumPy has as the base of a view: the array that the memory was made for."""
     if not is_part(x):
@@ -336,6 +362,8 @@ def make_read_only(x: Array) -> None:
 def give_memory(x: Array, strides: Sequence[int], parts: Parts) -> None:
     """For arguments: what is written to them is written to the caller's memory, even where they have no axes. The strides,
     in elements, tell which of their reshapes are views."""
+    if is_stretched(x.shape, strides):
+        x._say_numpy_strides(strides)
     place = Place(Root(fresh(x)), tuple(strides))
     place.root.parts = parts
     _settle(x, place)

@@ -142,7 +142,7 @@ class Tracer:
                 returned, watch = self._run_asked(call, given, captured, asked)
             plan = _results.plan(returned, watch, values)
             written, elements = _parts.written(values, trace)
-            lying = [_sharing.strides_of(array) for array in plan.arrays]
+            lying = [_sharing.given_strides_of(array) for array in plan.arrays]
             lying += [_parts.strides_of(values[argument], part) for argument, part, _ in written]
             graph, orders = trace.finish(plan.arrays + elements, lying)
         finally:

@@ -23,19 +23,19 @@ std::optional<bool> swapped(const std::vector<Strides>& operands, size_t outer, 
   return swap;
 }
 
-/// The order in which NumPy goes through arrays of one rank at once, and puts what it makes of them.
-AxisOrder common_order(const std::vector<Strides>& operands, size_t rank) {
-  AxisOrder order;  // from the innermost to the outermost, until the end
-  for (size_t axis = rank; axis-- > 0;) {
+/// The order in which NumPy puts arrays of one rank that are joined. It differs from that of going through
+/// them where some axes tell nothing.
+AxisOrder joined_order(const std::vector<Strides>& operands, size_t rank) {
+  AxisOrder order;
+  for (size_t axis = 0; axis < rank; ++axis) {
     size_t place = order.size();
     for (size_t at = order.size(); at-- > 0;) {
-      const std::optional<bool> swap = swapped(operands, axis, static_cast<size_t>(order[at]));
+      const std::optional<bool> swap = swapped(operands, static_cast<size_t>(order[at]), axis);
       if (swap == false) break;
       if (swap == true) place = at;
     }
     order.insert(order.begin() + static_cast<int64_t>(place), static_cast<int64_t>(axis));
   }
-  std::ranges::reverse(order);
   return order;
 }
 
@@ -92,7 +92,32 @@ Strides without(const Strides& strides, const Ints& axes) {
   return left;
 }
 
+/// The strides of an array that is copied as it lies, or joined with others: an axis along which elements are
+/// repeated is the innermost one, and only those of one element tell nothing.
+Strides telling(const Strides& strides, const Shape& shape, size_t rank) {
+  Strides result(rank, 0);
+  const size_t added = rank - shape.size();
+  for (size_t axis = 0; axis < shape.size(); ++axis)
+    if (shape[axis] != 1) result[axis + added] = 2 * std::abs(strides[axis]) + 1;
+  return result;
+}
+
 }  // namespace
+
+AxisOrder common_order(const std::vector<Strides>& operands, size_t rank) {
+  AxisOrder order;  // from the innermost to the outermost, until the end
+  for (size_t axis = rank; axis-- > 0;) {
+    size_t place = order.size();
+    for (size_t at = order.size(); at-- > 0;) {
+      const std::optional<bool> swap = swapped(operands, axis, static_cast<size_t>(order[at]));
+      if (swap == false) break;
+      if (swap == true) place = at;
+    }
+    order.insert(order.begin() + static_cast<int64_t>(place), static_cast<int64_t>(axis));
+  }
+  std::ranges::reverse(order);
+  return order;
+}
 
 AxisOrder order_in_memory(std::span<const int64_t> shape, std::span<const int64_t> strides) {
   AxisOrder moved;  // axes of one element stay where they are
@@ -131,6 +156,10 @@ std::vector<int64_t> strides_in_order(std::span<const int64_t> shape, const Axis
 std::vector<int64_t> NumpyStrides::of(const Graph& graph, Value value) {
   for (; known_ <= index_of(value); ++known_) {
     const Node& node = graph.nodes()[known_];
+    if (auto said = said_.find(static_cast<uint32_t>(known_)); said != said_.end()) {
+      unusual_.insert(said_.extract(said));
+      continue;
+    }
     const bool from_usual = std::ranges::none_of(
         node.inputs, [&](Value input) { return unusual_.contains(static_cast<uint32_t>(index_of(input))); });
     if (from_usual && node.op != Op::transpose && node.op != Op::broadcast && node.op != Op::window) continue;
@@ -139,6 +168,11 @@ std::vector<int64_t> NumpyStrides::of(const Graph& graph, Value value) {
     if (made != strides_in_order(shape, {})) unusual_.emplace(static_cast<uint32_t>(known_), std::move(made));
   }
   return known(graph, value);
+}
+
+void NumpyStrides::say(Value value, std::vector<int64_t> strides) {
+  auto& list = index_of(value) < known_ ? unusual_ : said_;
+  list.insert_or_assign(static_cast<uint32_t>(index_of(value)), std::move(strides));
 }
 
 std::vector<int64_t> NumpyStrides::known(const Graph& graph, Value value) const {
@@ -167,7 +201,9 @@ std::vector<int64_t> NumpyStrides::made_by(const Graph& graph, const Node& node)
       return in_order(first, node.attributes.ints(Attr::permutation));
     case Op::broadcast:
       // What is stored as one number is no view, but an array that is the same everywhere.
-      if (from.empty() || graph.nodes()[index_of(node.inputs[0])].op == Op::constant) return usual;
+      if (from.empty() || (graph.nodes()[index_of(node.inputs[0])].op == Op::constant &&
+                           std::ranges::all_of(from, [](int64_t n) { return n == 1; })))
+        return usual;
       return aligned(first, from, shape.size());
     case Op::slice: {
       Strides strides = first;
@@ -189,17 +225,22 @@ std::vector<int64_t> NumpyStrides::made_by(const Graph& graph, const Node& node)
       return first;
     case Op::reshape:
       return reshaped(from, first, shape).value_or(usual);
-    case Op::concatenate:
-      return in_common_order(all_inputs());
+    case Op::concatenate: {
+      std::vector<Strides> operands;
+      for (Value input : node.inputs)
+        operands.push_back(telling(known(graph, input), graph.type_of(input).shape, shape.size()));
+      return strides_in_order(shape, joined_order(operands, shape.size()));
+    }
     case Op::gather:  // from a table, in the order of the indices
       return from.size() == 1 && shape.size() == graph.type_of(node.inputs[1]).shape.size()
                  ? in_common_order({all_inputs()[1]})
                  : usual;
     case Op::sort:
-      return in_common_order({aligned(first, from, from.size())});
+      return in_common_order({telling(first, from, from.size())});
     case Op::convert:
-      if (graph.type_of(node.inputs[0]).dtype == node.type.dtype) return usual;
-      return in_common_order(all_inputs());
+      // To another dtype it is often none that the program has: NumPy goes through what is converted as it
+      // lies.
+      return graph.type_of(node.inputs[0]).dtype == node.type.dtype ? usual : first;
     default:
       break;
   }

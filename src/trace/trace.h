@@ -56,6 +56,12 @@ class Trace : public std::enable_shared_from_this<Trace> {
   const Graph& graph() const { return graph_; }
   /// The strides that NumPy would give a value of this trace; in elements.
   std::vector<int64_t> numpy_strides(Value value) { return numpy_strides_.of(graph_, value); }
+  /// Those of the memory it gets when it is a result: NumPy's, but for what is said only of NumPy's.
+  std::vector<int64_t> given_strides(Value value) { return given_strides_.of(graph_, value); }
+  void say_numpy_strides(Value value, std::vector<int64_t> strides) {
+    numpy_strides_.say(value, std::move(strides));
+  }
+  void give_numpy_strides(Value value) { given_strides_.say(value, numpy_strides(value)); }
   size_t captured_bytes() const { return captured_bytes_; }
 
  private:
@@ -74,6 +80,7 @@ class Trace : public std::enable_shared_from_this<Trace> {
   Trace* outer_ = nullptr;
   size_t captured_bytes_ = 0;
   NumpyStrides numpy_strides_;
+  NumpyStrides given_strides_;
   std::unordered_map<const ArrayImpl*, Value> captured_;
   std::vector<std::shared_ptr<const ArrayImpl>> captured_owners_;  ///< so that their addresses stay theirs
 };

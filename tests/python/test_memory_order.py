@@ -313,3 +313,151 @@ def test_writing_needs_no_second_buffer():
     before = tk.memory_stats()["misses"]
     tk.jit(f)(x)
     assert tk.memory_stats()["misses"] == before
+
+
+# ----------------------------------------------------------------------------------------------------------
+# What is made of arrays that lie in every way: seen by x.ravel("K"), and by which reshapes are views
+
+BOX = np.arange(24).reshape(2, 3, 4)
+
+WAYS = {
+    "rows": BOX,
+    "columns": np.asfortranarray(BOX),
+    "middle first": BOX.transpose(1, 0, 2).copy().transpose(1, 0, 2),
+    "last before middle": BOX.transpose(0, 2, 1).copy().transpose(0, 2, 1),
+    "turned": BOX.transpose(1, 2, 0).copy().transpose(2, 0, 1),
+    "backwards": BOX[::-1, :, ::-1],
+    "columns backwards": np.asfortranarray(BOX)[:, ::-1],
+    "with gaps": np.repeat(BOX, 2, 2)[..., ::2],
+    "stretched": np.broadcast_to(BOX[:1], (2, 3, 4)),
+    "one inside": np.asfortranarray(np.arange(8).reshape(2, 1, 4)),
+}
+
+MADE = """
+x+1 | x*x.transpose(1,0,2)[:1,:1] | x+np.arange(x.shape[2]) | x+np.ones(x.shape) | -x | x>3 | x//2
+np.fmod(x,3)
+np.where(x>3,x,0) | np.where(x>3,x,x.copy()) | np.clip(x,2,9) | np.maximum(x,x[::-1]) | np.divmod(x,3)[0]
+np.modf(x*1.)[1]
+x.copy() | x.copy('K') | x.copy('F') | np.copy(x) | np.array(x) | np.array(x,order='K') | x.astype(float)
+x.astype(float,order='C')
+np.ones_like(x) | np.zeros_like(x,shape=(3,2,4)) | np.full_like(x,2) | np.empty_like(x)*0
+np.ascontiguousarray(x) | np.asfortranarray(x)
+x[:,:,1:].copy() | x[...,::2]+0 | x[...,1:3].copy() | np.array(x[:,:,:2])
+np.sort(x,axis=0) | np.sort(x,axis=-1) | np.argsort(x,axis=1,kind='stable') | np.partition(x,1,axis=0)*0
+np.cumsum(x,axis=0)
+x.sum(0) | x.sum(1) | x.sum(2) | x.sum(0,keepdims=True) | x.max(axis=1) | x.mean(axis=1) | x.std(axis=0)
+np.sum(x,axis=(0,2))
+np.median(x,axis=0) | np.median(x,axis=1) | np.percentile(x,[20,40],axis=1) | np.nanmedian(x*1.,axis=0)
+np.nanmedian(x*1.,axis=2)
+x.argmax(0) | x.argmax(1) | np.ptp(x,axis=2) | np.prod(x,axis=0,dtype='f4')
+np.average(x,axis=2,weights=np.arange(1,5))
+np.average(x,axis=0,weights=np.arange(1,3)) | np.quantile(x,.3,axis=(0,1)) | np.diff(x,axis=0)
+np.diff(x,axis=2) | np.gradient(x,axis=2)
+np.roll(x,1) | np.roll(x,1,axis=0) | np.roll(x,1,axis=2) | np.flip(x,0) | np.flip(x,0)+0 | np.rot90(x)
+np.rot90(x)*2
+np.concatenate([x,x]) | np.concatenate([x,x],axis=2) | np.concatenate([x,x.copy()],axis=1)
+np.stack([x,x]) | np.stack([x,x],axis=-1)
+np.hstack([x,x]) | np.dstack([x,x]) | np.vstack([x[0],x[1]]) | np.block([[x[0],x[1]]])
+np.column_stack([x[0,0],x[0,0]])
+np.tile(x,(1,2,1)) | np.tile(x,(1,1,1)) | np.tile(x[:,:1],(1,2,1)) | np.repeat(x,2,axis=1)
+np.repeat(x,2,axis=0) | np.repeat(x[:1],3,axis=0)
+np.repeat(x[...,:1],3,axis=2) | np.tile(x[0,0][:,None],(1,3))
+np.broadcast_to(x[0,0][:,None],(4,2)).copy() | np.array(np.broadcast_to(x[:,:1],x.shape))
+np.broadcast_to(x[0],x.shape)+np.asfortranarray(np.ones(x.shape))
+np.broadcast_to(x[0],x.shape).copy()+np.asfortranarray(np.ones(x.shape))
+np.pad(x,1) | np.pad(x,((0,0),(1,1),(0,0)),mode='edge') | np.delete(x,1,axis=2) | np.insert(x,1,5,axis=2)
+np.resize(x,(3,5))
+np.take(x,[1,0],axis=0) | np.take(x,[0,0],axis=1) | np.take(x,[1,0],axis=2) | x.take(1,axis=2)
+np.compress([True,True],x,axis=0)
+x[[1,0]] | x[:,[0,0]] | x[...,[1,0]] | x[[0,1],:,[1,0]] | x[[0,1],[0,0]] | x[:,[0,0],[1,0]]
+x[[[0,1]],...] | x[:,[[0],[0]]] | x[1,:,[0,1]]
+x[:,0,[0,1]] | x[::-1,[0,0]] | x[[1,0]][:,[0]] | x[:,:,np.array([True,False,True,True])] | x.T[[1,0]]
+x.T[:,[0]] | x[...,[1,0]]*2 | x[:,[0,0]].T
+x[:,[0,0]]+np.ones((2,2,4)) | np.copy(x[:,[0,0]]) | x[...,[1,0]].copy() | x[...,[1,0]].astype('f4')
+np.take_along_axis(x,np.argsort(x,axis=0,kind='stable'),0)
+np.take_along_axis(x,np.argsort(x,axis=2,kind='stable'),2)
+np.round(x*0.5) | np.round(x*0.5,1) | np.round(x) | np.round(x,-1) | np.nan_to_num(x*1.) | np.triu(x)
+np.unwrap(x*1.,axis=1)
+np.einsum('ijk->kji',x) | np.einsum('ijk->ik',x) | np.einsum('ijk,ijk->ij',x,x)
+np.einsum('ijk,kl->ijl',x,np.eye(x.shape[2]))
+np.einsum('ijk,kl->lij',x,np.eye(x.shape[2])) | np.einsum('ij,jk->ki',x[0],np.eye(4))
+np.einsum('...k,...k',x,x) | np.einsum('iij->j',x[:,:1][[0,1]][:,[0,0]])
+x@np.eye(x.shape[2]) | np.eye(x.shape[1])@x | np.matmul(x,x.swapaxes(1,2))
+np.tensordot(x,np.eye(x.shape[2]),1) | np.dot(x,np.eye(x.shape[2]))
+np.tensordot(x,x,((0,),(0,))) | np.outer(x[0,0],x[0,0]) | np.kron(x[0],x[1])
+np.cross(x[...,:3],x[...,:3]) | np.eye(4)@x[None].T
+np.swapaxes(x,0,2) | x.T | np.moveaxis(x,0,2)*2 | np.expand_dims(x,1) | np.broadcast_to(x,(2,)+x.shape)*1
+x[...,None]+np.arange(2)
+np.isin(x,[3]) | np.choose(x%2,[x,1]) | np.select([x>3],[x],0) | np.interp(x,[0,9],[1,2])
+np.digitize(x,[3,7]) | np.searchsorted([3,7],x)
+np.add.outer(x[0],x[1,0]) | np.add.reduceat(x,[0,1],axis=0) | np.add.reduceat(x,[0,0],axis=1)
+np.add.reduceat(x,[0,1],axis=2) | np.add.accumulate(x,1)
+np.piecewise(x,[x>3],[1,2]) | np.polyval([1,2],x) | np.packbits(x>3,axis=1)
+np.unpackbits(x.astype('u1'),axis=1) | np.trapezoid(x,axis=2)
+np.meshgrid(x[0,0],x[0,0])[0] | np.meshgrid(x[0,0],x[0,0])[1]
+np.meshgrid(x[0,0],x[0,0],indexing='ij')[1] | np.indices((2,3))+x[0,0,0]
+np.histogram2d(x.ravel(),x.ravel(),bins=(2,3),range=((0,9),(0,9)))[0]
+np.histogram2d(x.ravel(),x.ravel(),bins=2,range=((0,9),(0,9)),density=True)[0]
+np.lib.stride_tricks.sliding_window_view(x,2,axis=2)
+np.lib.stride_tricks.sliding_window_view(x,2,axis=2)*2 | x.diagonal() | x.squeeze()
+x.reshape(4,-1) | x.reshape(-1,2) | x.reshape(2,-1,order='F') | x.reshape(x.shape[::-1])
+x.flatten('F').reshape(x.shape,order='F')
+"""
+EXPRESSIONS = [one.strip() for line in MADE.strip().splitlines() for one in line.split(" | ")]
+
+
+def seen(made, is_open):
+    """What tells how an array lies: its elements as they do, and itself after writes to what may be views of it."""
+    lying = made.ravel("K")
+    flat, turned = made.reshape(-1), made.T.reshape(-1)
+    if is_open:
+        flat[:1], turned[-1:] = 77, 55
+    return made, lying.copy(), flat, turned
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_what_is_made_lies_as_numpys_does(expression):
+    make = eval(f"lambda x: {expression}", {"np": np})
+    for way, x in WAYS.items():
+        try:
+            made = make(x)
+        except (IndexError, ValueError):  # it is too short along an axis
+            continue
+        is_open = made.flags.writeable and not np.shares_memory(made, x)
+        want = seen(made, is_open)
+        got = tk.jit(lambda x, is_open=is_open: seen(make(x), is_open))(x)
+        for one, other, what in zip(got, want, ("itself", "as it lies", "flat", "flat of turned"), strict=True):
+            assert_same(one, other, ulp=4, what=f"{way}, {what}")
+
+
+def test_what_is_looked_up_in_columns_lies_by_rows_as_a_result_and_by_columns_where_that_is_asked_for():
+    x, i = RNG.random((5, 6)), np.array([1, 4, 0])
+    assert tk.jit(lambda x, i: x[:, i])(x, i).flags.c_contiguous
+    assert tk.jit(lambda x, i: x[:, i] + 1)(x, i).flags.c_contiguous
+    for ask in (lambda y: np.asfortranarray(y), lambda y: y.copy(order="F"), lambda y: np.array(y, order="F")):
+        assert tk.jit(lambda x, i, ask=ask: ask(x[:, i]))(x, i).flags.f_contiguous
+
+
+def writes_to_a_mesh(x, y):
+    a, b = np.meshgrid(x, y)
+    flat = a.reshape(-1)
+    flat[flat > 1] = 0
+    return a + b
+
+
+def writes_to_tiles(x, y):
+    a = np.tile(x[:, None], (1, 3))
+    a.ravel()[::4] = 9
+    return a * y[0]
+
+
+def writes_to_columns(x, y):
+    a = np.stack([x, y])[:, [0, 1]]
+    a.reshape(-1)[0] = 9
+    return a
+
+
+@pytest.mark.parametrize("write", [writes_to_a_mesh, writes_to_tiles, writes_to_columns])
+def test_writing_to_flat_views(write):
+    x, y = np.arange(3.0), np.arange(3.0) + 1
+    assert_same(tk.jit(write)(x, y), write(x, y))

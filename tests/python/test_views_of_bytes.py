@@ -56,3 +56,43 @@ def test_what_is_refused():
         tk.jit(lambda a: a.view(np.int8))(np.array(1))
     with pytest.raises(NotImplementedError, match="32 or 64 bits"):
         tk.jit(lambda a: a.view(np.int16))(np.ones(3, np.float16))
+
+
+def test_bytes_beside_what_is_written_to_a_view_of_bools_stay_what_they_are():
+    """A bool is not known as the byte that it is."""
+
+    def as_bools(a):
+        v = a.view(bool)
+        v[0] = True
+        return a
+
+    def as_bytes(a):
+        v = a.view(np.uint8)
+        v[0] = 7
+        return v
+
+    def there_and_back(a):
+        return a.view(bool).view(np.uint8)
+
+    for x in (np.array([3, 4, 5], np.uint8), np.array([3, 4, 5], np.int32)):
+        before = x.copy()
+        with pytest.raises(NotImplementedError, match="its bytes may be other ones"):
+            tk.jit(as_bools)(x)
+        with pytest.raises(NotImplementedError, match="view the bytes themselves"):
+            tk.jit(there_and_back)(x)
+        np.testing.assert_array_equal(x, before)
+    with pytest.raises(NotImplementedError, match="its bytes may be other ones"):
+        tk.jit(as_bytes)(np.array([True, False]))
+
+
+def test_views_of_bools_are_read():
+    x = np.array([3, 0, 5], np.uint8)
+
+    def sees_later_writes(a):
+        v = a.view(bool)
+        a[1], a[2] = 4, 0
+        return ~v
+
+    check_writes(sees_later_writes, x)
+    agree(lambda a: a.view(np.uint8) * 2, np.array([True, False, True]))
+    agree(lambda a: a[::-1].view(np.int8).sum(), np.array([True, False, True]))

@@ -147,7 +147,7 @@ class Methods(Values):
         if not np.can_cast(self.dtype, wanted, casting):
             fail(UserTypeError, f"cannot cast {self.dtype} to {wanted} with casting={casting!r}")
         made = _ops.convert(self, wanted)
-        made = _memory_order.laid_out(made, _memory_order.named(order, self))
+        made = _memory_order.asked_for(made, order, self)
         made = _sharing.owned(made, (self,)) if copy else made
         return made if _sharing.is_scalar(self) else _sharing.with_memory(made)
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtypes
+from .. import _dtypes, _sharing
 from .._errors import UserTypeError, UserValueError, fail, unsupported
 from .._ops import apply, as_array, broadcast, constant, convert, full, is_array, reshape, select
 from .._registry import implements
@@ -275,6 +275,8 @@ def histogramdd(
             shape = [one.count if k == i else 1 for k in np.arange(axes).tolist()]
             counts = call(np.true_divide, counts, reshape(_widths(one.edges), shape))
         counts = call(np.true_divide, counts, total)
+    else:  # NumPy counts what lies outside, too, and shows what lies inside
+        counts = _sharing.with_gaps(counts, _sharing.dense_strides([n + 2 for n in counts.shape]))
     return counts, [one.edges for one in found]
 
 

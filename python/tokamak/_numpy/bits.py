@@ -20,6 +20,20 @@ def _as_bits(x: Any, dtype: Any) -> Any:
     return apply("bitcast", x, dtype=dtype)
 
 
+def _put_back(before: Any, made: Any, change: Any) -> Any:
+    """What a write to a view of `before` as `made` does. A bool is known as true or false, not as the byte that it is: of the bytes
+    beside what is written, and of written ones that are neither 0 nor 1, would nothing be known any more."""
+
+    def refused(parent: Any, new: Any) -> Any:
+        unsupported(
+            f"writing to a view of {before} as {made}",
+            f"its bytes may be other ones than 0 and 1; write to the array of {before} itself, or to a copy of it, "
+            f"x.astype({made})",
+        )
+
+    return refused if "b" in (before.kind, made.kind) else lambda parent, new: change(new)
+
+
 def _unsigned(size: int) -> np.dtype[Any]:
     return np.dtype(f"u{size}")
 
@@ -74,7 +88,7 @@ def _view_of_another_size(x: Any, wanted: Any) -> Any:
         _as_bytes_of(x, wanted),
         lambda: [*(stride * own.itemsize // wanted.itemsize for stride in strides[:-1]), 1],
         lambda parent: _as_bytes_of(parent, wanted),
-        lambda parent, new: _as_bytes_of(new, own),
+        _put_back(own, wanted, lambda new: _as_bytes_of(new, own)),
     )
 
 
@@ -88,6 +102,8 @@ def view(x: Any, dtype: Any = None, kind: Any = None) -> Any:
     wanted = x.dtype if dtype is None else _dtypes.check(dtype)
     if wanted != x.dtype and any(_dtypes.is_float(one) and one.itemsize == 2 for one in (wanted, x.dtype)):
         unsupported(f"{x._type_text}.view({wanted})", "view floats of 32 or 64 bits; astype converts values")
+    if x.dtype.kind == "b" and wanted.kind != "b" and _sharing.is_seen_as(x, "b"):
+        unsupported(f"{x._type_text}.view({wanted}) of a view of bytes as bool", "view the bytes themselves")
     if wanted.itemsize != x.dtype.itemsize:
         return _view_of_another_size(x, wanted)
     if _sharing.is_scalar(x):
@@ -100,5 +116,5 @@ def view(x: Any, dtype: Any = None, kind: Any = None) -> Any:
         _as_bits(x, wanted),
         lambda: _sharing.strides_of(x),
         lambda parent: _as_bits(parent, wanted),
-        lambda parent, new: _as_bits(new, before),
+        _put_back(before, wanted, lambda new: _as_bits(new, before)),
     )

@@ -39,7 +39,15 @@ def operand(value: Any) -> Any:
 
 
 def matmul(x1: Any, x2: Any) -> Any:
-    return _native.matmul(operand(x1), operand(x2))
+    arrays = operand(x1), operand(x2)
+    made = _native.matmul(*arrays)
+    stacked = max(x.ndim for x in arrays) - 2
+    if stacked < 1:
+        return made
+    # Matrices lie by rows, and the axes along which they are stacked as they are gone through.
+    strides = [_memory_order.telling_strides(x)[:-2] for x in arrays]
+    order = _native.common_order([[0] * (stacked - len(one)) + one for one in strides], stacked)
+    return _memory_order.laid_out(made, [*order, *range(stacked, made.ndim)])
 
 
 def _vectors(name: str, subscripts: str) -> Callable[[Any, Any], Any]:
@@ -316,10 +324,36 @@ def einsum(
     result = _native.einsum(subscripts, xs)
     if optimize is not False and len(xs) > 1:
         result = _sharing.with_memory(result)
+    if order.upper() == "K" and optimize is False and _native.is_tracing():
+        return _memory_order.laid_out(result, _visited_by_einsum(subscripts, xs))
     # Whatever order the products are made in, what is made of rows lies by rows.
     if order == "K" and len(xs) > 1 and all(_memory_order.order_of(x) == [*range(x.ndim)] for x in xs):
         order = "C"
-    return _memory_order.laid_out(result, _memory_order.named(order, result))
+    return _memory_order.asked_for(result, order, result)
+
+
+def _visited_by_einsum(subscripts: str, xs: Sequence[Any]) -> list[int]:
+    """The order of the axes of the result, as NumPy goes through them and those that are summed."""
+    taken, arrow, given = subscripts.replace(" ", "").partition("->")
+    letters = [term.replace("...", "") for term in taken.split(",")]
+    spare = [letter for letter in _LETTERS if letter not in taken]
+    more = [x.ndim - len(term) for x, term in zip(xs, letters, strict=True)]
+    others = "".join(spare[: max(more)])
+    terms = [
+        term.replace("...", others[len(others) - n :]) for term, n in zip(taken.split(","), more, strict=True)
+    ]
+    if not arrow:
+        joined = "".join(letters)
+        given = "..." + "".join(sorted(letter for letter in set(joined) if joined.count(letter) == 1))
+    given = given.replace("...", others)
+    labels = given + "".join(sorted(set("".join(terms)) - set(given)))
+
+    def along_labels(x: Any, term: str) -> list[int]:
+        own = list(zip(_memory_order.telling_strides(x), term, strict=True))
+        return [sum(stride for stride, one in own if one == label) for label in labels]
+
+    strides = [along_labels(x, term) for x, term in zip(xs, terms, strict=True)]
+    return [axis for axis in _native.common_order(strides, len(labels)) if axis < len(given)]
 
 
 def _view_of(subscripts: str, x: Any) -> Any:

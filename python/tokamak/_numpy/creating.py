@@ -78,6 +78,8 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None, d
     made = x if dtype is None else convert(x, _dtypes.check(dtype))
     if order in (None, "A", "a", "K", "k") or not _lies_as(made, order):
         made = _memory_order.laid_out(made, _memory_order.named(order, made))
+    if order in ("F", "f") and made._traced:
+        made._give_numpy_strides()
     may_share = copy in _MAY_SHARE and _lies_as(made, order) and not (made is a and _sharing.is_scalar(a))
     return _sharing.with_memory(made if may_share else _sharing.owned(made, (x, a)))
 
@@ -122,7 +124,7 @@ def ascontiguousarray(a: Any, dtype: Any = None) -> Any:
 @_sharing.may_be_argument
 def asfortranarray(a: Any, dtype: Any = None) -> Any:
     made = array(a, dtype, copy=None, ndmin=1)
-    return made if _lies_as(made, "F") else copied(made, "F")
+    return _memory_order.asked_for(made, "F", made) if _lies_as(made, "F") else copied(made, "F")
 
 
 @implements(np.arange)

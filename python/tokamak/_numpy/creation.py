@@ -29,11 +29,11 @@ def _like(a: Any, value: Any, dtype: Any, shape: Any, order: str) -> Any:
     made, x = _filled(a, value, dtype, shape), as_array(a)
     if x.ndim != made.ndim:  # there is no order to keep
         order, x = ("F" if order.upper() == "F" else "C"), made
-    return _sharing.with_memory(_memory_order.laid_out(made, _memory_order.named(order, x)))
+    return _sharing.with_memory(_memory_order.asked_for(made, order, x))
 
 
 def copied(x: Any, order: Any) -> Any:
-    made = _memory_order.laid_out(x, _memory_order.named(order, x))
+    made = _memory_order.asked_for(x, order, x)
     return _sharing.copied(x) if made is x else made
 
 
@@ -112,7 +112,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
         shape = np.broadcast_shapes(*[x.shape for x in columns])
         return columns if sparse else [broadcast(x, shape) for x in columns]
 
-    return tuple(_sharing.fresh(one) if copy else one for one in made())
+    return tuple(copied(one, "C") if copy else one for one in made())
 
 
 def _triangle(m: Any, k: int, upper: bool) -> Any:

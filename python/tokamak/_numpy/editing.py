@@ -181,6 +181,7 @@ def ix_(*args: Any) -> tuple[Any, ...]:
 
 
 @implements(np.unpackbits)
+@_memory_order.makes("A")
 def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "big") -> Any:
     x, place = _along_bits(_bytes("np.unpackbits", a), axis)
     # Every byte eight times, beside the bits in turns: lanes go through several bytes at once.
@@ -204,6 +205,7 @@ def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "
 
 
 @implements(np.packbits)
+@_memory_order.makes("A")
 def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> Any:
     given = plain(a)
     if given.dtype.kind not in "biu":

@@ -132,9 +132,15 @@ def _at_most(bound: Any, limit: int, op: str) -> Any:
 
 
 @implements(np.round, np.around)
-@_memory_order.makes("A")
 def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
     x = as_array(a)
+    made = _rounded(x, decimals, out)
+    if decimals < 0 or (decimals > 0 and _dtypes.is_float(x.dtype)):
+        return _memory_order.all_laid_out(made, "A", x)
+    return made if _dtypes.is_float(x.dtype) else _memory_order.all_laid_out(made, "K", x)
+
+
+def _rounded(x: Any, decimals: int, out: Any) -> Any:
     if out is not None and decimals < 0 and not (_dtypes.is_float(x.dtype) or _dtypes.is_float(out.dtype)):
         fail(
             UserTypeError, f"np.round: NumPy divides {x.dtype} in f64, which out= of {out.dtype} cannot hold"

@@ -254,17 +254,20 @@ def _gather_axes(x: Any, items: list[Any]) -> Any:
 
 
 def _lying_by_places(found: Any, indices: list[Any], first: int, inside: list[int]) -> Any:
-    """NumPy fills the result place by place, each with the axes `inside`, in which nothing is looked for, as they lay. That is kept
-    where the places come first: x[:, i] lies by rows, of which each is read once, where NumPy goes through x for every place."""
-    if first or found.ndim < 2 or not _native.is_tracing():
+    """NumPy fills the result place by place, each with the axes `inside`, in which nothing is looked for, as they lay. Where the
+    places come first it is made so; but x[:, i] is made by rows, of which each is read once, where NumPy goes through x for every
+    place."""
+    if found.ndim < 2 or not _native.is_tracing():
         return found
     rank = found.ndim - len(inside)
     by_place = list(range(rank))
-    if rank > 1 and all(n == 1 for i, n in enumerate(found.shape) if i >= rank):
+    if rank > 1 and all(n == 1 for i, n in enumerate(found.shape) if not first <= i < first + rank):
         is_known = all(map(is_ndarray, indices))
         added = functools.reduce(np.add if is_known else functools.partial(call, np.add), indices)
         by_place = _memory_order.order_of(as_array(added))
-    return _memory_order.laid_out(found, [*by_place, *[i + rank for i in inside]])
+    others = [*range(first), *range(first + rank, found.ndim)]
+    order = [*[i + first for i in by_place], *[others[i] for i in inside]]
+    return _memory_order.said_to_lie(found, order) if first else _memory_order.laid_out(found, order)
 
 
 def _gather_points(x: Any, indices: list[Any], axis: int) -> Any:

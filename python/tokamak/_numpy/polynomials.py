@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtypes, _sharing
+from .. import _dtypes, _memory_order, _sharing
 from .._errors import UserTypeError, UserValueError, fail, unsupported
 from .._ops import apply, constant, convert, full, reshape
 from .._registry import implements
@@ -24,7 +24,8 @@ def polyval(p: Any, x: Any) -> Any:
     coefficients, at = plain(p), plain(x)
     if coefficients.ndim == 0:
         fail(UserTypeError, "np.polyval: the coefficients are iterated over, and these have no axis")
-    result = _sharing.with_memory(full(at.shape, 0, at.dtype))
+    zeros = _memory_order.laid_out(full(at.shape, 0, at.dtype), _memory_order.order_of(at))
+    result = _sharing.with_memory(zeros)
     for i in range(coefficients.shape[0]):
         result = call(np.add, call(np.multiply, result, at), coefficients[i])
     return result

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtypes, _memory_order, _sharing
+from .. import _dtypes, _memory_order, _native, _sharing
 from .._errors import UserIndexError, UserValueError, fail
 from .._ops import apply, broadcast, constant, convert, full, is_array, is_number, reshape, select, transpose
 from .._registry import implements
@@ -86,6 +86,10 @@ def median(a: Any, axis: Any = None, overwrite_input: bool = False, keepdims: bo
     return lines.shaped(lines.without_nans(center), keepdims)
 
 
+#: NumPy takes the median of so few as that of a masked array, which lies as the array does
+_FEW_FOR_NUMPY = 600
+
+
 @implements(np.nanmedian)
 def nanmedian(a: Any, axis: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
     x = plain(a)
@@ -100,7 +104,12 @@ def nanmedian(a: Any, axis: Any = None, overwrite_input: bool = False, keepdims:
     pair = np.concatenate([along(lines.sorted, place, 0) for place in (lower, wanted // 2)])
     single = call(np.equal, count % 2, 1)
     center = select(single, convert(pair[0], x.dtype), mean(pair, 0))
-    return lines.shaped(select(call(np.equal, count, 0), constant(math.nan, x.dtype), center), keepdims)
+    made = lines.shaped(select(call(np.equal, count, 0), constant(math.nan, x.dtype), center), keepdims)
+    if keepdims or np.ndim(axis) or axis is None or x.shape[axis] >= _FEW_FOR_NUMPY:
+        return made
+    left = _memory_order.telling_strides(x)
+    del left[axis]
+    return _memory_order.laid_out(made, _native.common_order([left], len(left)))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

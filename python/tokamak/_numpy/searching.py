@@ -229,6 +229,7 @@ def _in_one_period(at: Any, xp: Any, values: Any, period: Any) -> tuple[Any, Any
 
 @implements(np.isin)
 @_sharing.gives_array
+@_memory_order.makes("C")
 def isin(
     element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
 ) -> Any:
@@ -291,6 +292,7 @@ def _size(shape: tuple[int, ...]) -> int:
 
 @implements(np.piecewise)
 @_sharing.gives_array
+@_memory_order.makes("K")
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
     """Functions are called with all elements; the conditions decide which results are kept."""
     array = plain(x)

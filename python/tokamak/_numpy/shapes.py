@@ -112,7 +112,7 @@ def ravel(a: Any, order: str = "C") -> Any:
     if order not in ("C", "F", "A", "K"):
         fail(UserValueError, f"np.ravel: order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
     if x.ndim > 1:
-        x = transpose_op(x, _memory_order.named(order, x))
+        x = transpose_op(x, _memory_order.visited(x) if order == "K" else _memory_order.named(order, x))
     flat = reshape_op(x, [x.size])
     return flat if _sharing.is_contiguous(x) else _sharing.fresh(flat)
 
@@ -280,11 +280,16 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
 @implements(np.roll)
 @_sharing.gives_array
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
-    from .joining import concatenate
-
     x = as_array(a)
     if axis is None:
         return reshape_op(roll(reshape_op(x, [x.size]), shift, 0), x.shape)
+    return _rolled(x, shift, axis)
+
+
+@_memory_order.makes("K")
+def _rolled(x: Any, shift: Any, axis: Any) -> Any:
+    from .joining import concatenate
+
     for amount, where in _shifts(shift, axis):
         place = axis_of(x, where)
         extent = x.shape[place]
@@ -334,6 +339,11 @@ def tile(A: Any, reps: Any) -> Any:  # noqa: N803 - NumPy's name
     rank = max(len(counts), x.ndim)
     counts = [1] * (rank - len(counts)) + counts
     shape = [1] * (rank - x.ndim) + list(x.shape)
+    made = _tiled(x, counts, shape)
+    return _memory_order.all_laid_out(made, "K" if all(n == 1 for n in counts) else "C", x)
+
+
+def _tiled(x: Any, counts: list[int], shape: list[int]) -> Any:
     apart = [n for pair in zip(counts, shape, strict=True) for n in pair]
     ones = [n for extent in shape for n in (1, extent)]
     return reshape_op(
@@ -342,6 +352,7 @@ def tile(A: Any, reps: Any) -> Any:  # noqa: N803 - NumPy's name
 
 
 @implements(np.repeat)
+@_memory_order.makes("C")
 def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     x = as_array(a)
     if axis is None or is_end_of_nothing(x, axis):

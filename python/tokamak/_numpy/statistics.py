@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtypes
+from .. import _dtypes, _memory_order
 from .._errors import UserTypeError, UserValueError, UserZeroDivisionError, fail
 from .._ops import apply, broadcast, constant, convert, full, iota, reshape, select
 from .._registry import implements
@@ -36,12 +36,16 @@ def average(
         count = math.prod(x.shape[i] for i in axes_of(x, axis))
         return (result, full(result.shape, count, result.dtype)) if returned else result
     axes_of(x, axis)
-    w = weights_along(x, plain(weights), axis)
+    given = plain(weights)
+    w = weights_along(x, given, axis)
     kinds = [x.dtype, w.dtype] if _dtypes.is_float(x.dtype) else [x.dtype, w.dtype, _dtypes.FLOAT64]
     dtype = np.result_type(*kinds)
     total_weight = sum_(w, axis, dtype, keepdims)
-    total = sum_(call(np.multiply, x, w, dtype=dtype), axis, dtype, keepdims)
+    stretched = w._as_traced() if x._traced else w  # which converted would be an array by rows
+    total = sum_(call(np.multiply, x, stretched, dtype=dtype), axis, dtype, keepdims)
     result = call(np.true_divide, total, _not_zero(total_weight))
+    if given.shape != x.shape:  # their sum is one number, which has no order
+        result = _memory_order.laid_out(result, _memory_order.order_of(total))
     return (result, broadcast(total_weight, result.shape)) if returned else result
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtypes, _sharing
+from .. import _dtypes, _memory_order, _native, _sharing
 from .._errors import (
     UserIndexError,
     UserOverflowError,
@@ -327,7 +327,14 @@ def reduceat(ufunc: np.ufunc, array: Any, indices: Any, out: Any, axis: Any = 0,
     if wrong.size:
         fail(UserIndexError, f"index {wrong[0]} out-of-bounds in {ufunc.__name__}.reduceat [0, {count})")
     wanted = _ask(ufunc, "accumulate", x, out, axis=axis, dtype=dtype)
-    x = convert(x, wanted)
+    telling = _memory_order.telling_strides(x)
+    telling[place] = 0  # the parts are gone through one by one
+    made = _reduced_parts(ufunc, convert(x, wanted), starts, place)
+    return _memory_order.laid_out(made, _native.common_order([telling], x.ndim))
+
+
+def _reduced_parts(ufunc: np.ufunc, x: Any, starts: np.ndarray, place: int) -> Any:
+    wanted, count = x.dtype, x.shape[place]
     ends = np.append(starts[1:], count)
     lengths = np.maximum(ends - starts, 1)
     first = apply("gather", x, as_array(starts), axis=place, mode="clamp")
