@@ -220,7 +220,7 @@ function showComparison({title, runs, agree}) {
   const tiles = el("div", {class: "tiles"},
     tile("Time", ratio(eager.ns, compiled.ns), `${seconds(eager.ns)} → ${seconds(compiled.ns)}`),
     tile("Memory traffic", ratio(eager.bytes, compiled.bytes), `${format.bytes(eager.bytes)} → ${format.bytes(compiled.bytes)}`),
-    tile("Kernels", `${eager.kernels} → ${compiled.kernels}`), tile("Operations", format.count(compiled.flops), `${format.count(eager.flops)} before`));
+    tile("Kernels", `${eager.kernels} → ${compiled.kernels}`), tile("Arithmetic", `${format.count(compiled.flops)} flops`, `${format.count(eager.flops)} before`));
   compose([el("h1", {}, title), el("p", {class: "soft"}, "Above, one kernel per operation, as recorded; below, compiled. Both on the same axis."), tiles,
            !agree && el("p", {class: "card bad"}, "The results differ.")].filter(Boolean), [
     section("time", "Time", timeline(runs, chosen, {label: "time", colourOf}), chosen),
