@@ -261,10 +261,12 @@ class Writing {
 
   /// The longest chain of values that may follow each other where the parameter lies, `last` at its end. They
   /// do not where every value has a place of its own.
-  std::vector<Value> chain(Value parameter, Value last, int64_t offset) const {
+  /// None of them is one of those that lie elsewhere.
+  std::vector<Value> chain(Value parameter, Value last, int64_t offset, const std::set<Value>& others) const {
     std::vector<Value> values;
     std::vector<Value> allowed;
-    for (std::optional<Value> head = last; head && maker_.count(*head) != 0; head = overwritten_by(*head)) {
+    for (std::optional<Value> head = last; head && maker_.count(*head) != 0 && others.count(*head) == 0;
+         head = overwritten_by(*head)) {
       values.insert(values.begin(), *head);
       const LoopKernel& loops = *compiled_[maker_.at(*head).step]->loops;
       if (may_begin(*head, parameter, offset, loops)) allowed = values;
@@ -383,6 +385,7 @@ OutputsInPlace outputs_in_place(const Graph& graph, std::span<const Layout> layo
   found.loops.resize(kernels.size());
   if (options.written.empty() || options.checks.compare_values()) return found;  // checks want all values
   const Writing writing(graph, kernels, scheduled);
+  std::set<Value> taken;  // by other arguments
   for (const WrittenInput& written : options.written) {
     const auto input = static_cast<size_t>(written.input);
     if (!layouts[input].dense) continue;
@@ -397,10 +400,14 @@ OutputsInPlace outputs_in_place(const Graph& graph, std::span<const Layout> layo
       found.loops[made->first] = std::move(made->second);
       continue;
     }
-    std::vector<Value> chain = writing.chain(parameter, last, written.offset);
+    std::vector<Value> chain = writing.chain(parameter, last, written.offset, taken);
     auto loops = found.loops;
-    const size_t kept = writing.keep_elements(chain, parameter, written.offset, loops);
+    // What another result is, too, is copied from here: all of it has to be.
+    const auto is_last = [&](Value one) { return stored_value(graph, one) == last; };
+    const bool is_shared = std::ranges::count_if(graph.outputs(), is_last) != 1;
+    const size_t kept = is_shared ? 0 : writing.keep_elements(chain, parameter, written.offset, loops);
     if (written.keeps_others && kept != chain.size()) continue;
+    taken.insert(chain.begin(), chain.end());
     found.chains[output] = std::move(chain);
     found.keeps[output] = kept != 0;
     found.loops = std::move(loops);

@@ -244,3 +244,40 @@ for name in {names}:
     np.testing.assert_array_equal(argument, expected, name)
 """
     subprocess.run([sys.executable, "-c", script], check=True, env=os.environ | {"TOKAMAK_DISABLE": "reuse"})
+
+
+def masked_and_copied(a, b):
+    b[b > 0] = 0
+    a[:] = b
+
+
+def copied_where(a, b):
+    np.add(b, 1, out=b, where=b > 0)
+    a[:] = b
+    return a
+
+
+def one_sum_for_both(a, b):
+    total = np.cumsum(a + b)
+    a[:] = total * 2
+    b[total > 0] = 1
+
+
+def both_in_turns(a, b):
+    a[a > 0] = 0
+    b[:] = a
+    a[::2] += 1
+    b[b < 0] -= 1
+
+
+# What one argument gets may be what another one gets, too, and is in the memory of one of them only.
+@pytest.mark.parametrize("function", [masked_and_copied, copied_where, one_sum_for_both, both_in_turns])
+@pytest.mark.parametrize("count", [3, 1000, 100_000])
+def test_two_arguments_that_get_the_same(function, count):
+    rng = np.random.default_rng(count)
+    expected = [rng.integers(-9, 9, count).astype(float) for _ in range(2)]
+    given = [one.copy() for one in expected]
+    function(*expected)
+    tk.jit(function)(*given)
+    for one, other in zip(given, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
