@@ -98,6 +98,20 @@ def assert_same_results(got, want):
         compare_trees(got, want, 0, "")
 
 
+def assert_writes_alike(compiled, write, a, value):
+    """The same result and the same elements afterwards, or the same error and none of them written."""
+    want, got = a.copy(), a.copy()
+    try:
+        result = write(want, value)
+    except (OverflowError, ValueError, TypeError) as error:
+        with pytest.raises(type(error)):
+            compiled(got, value)
+        assert_same(got, a)
+    else:
+        assert_same_results(compiled(got, value), result)
+        assert_same(got, want)
+
+
 @pytest.mark.parametrize("dtype", ["uint8", "int16", "int64", "uint64", "float32", "bool"])
 @pytest.mark.parametrize("write", OF_NUMBERS + OF_LISTS)
 def test_numbers_given_as_arguments(write, dtype):
@@ -105,17 +119,7 @@ def test_numbers_given_as_arguments(write, dtype):
     f = tk.jit(write)
     limits = [2.0**63, 2.0**64, 255.9, 256.0, -0.9, -1.0, 65535.5, -(2.0**63)]
     for value in [*NUMBERS, *limits, np.inf, -np.inf]:
-        a = np.array([1, 2, 3, 4], dtype)
-        want, got = a.copy(), a.copy()
-        try:
-            result = write(want, value)
-        except (OverflowError, ValueError, TypeError) as error:
-            with pytest.raises(type(error)):
-                f(got, value)
-            assert_same(got, a)
-        else:
-            assert_same_results(f(got, value), result)
-            assert_same(got, want)
+        assert_writes_alike(f, write, np.array([1, 2, 3, 4], dtype), value)
 
 
 def flat(a, v):
@@ -145,17 +149,7 @@ def test_scalars_given_as_arguments(write, dtype):
     """NumPy stores its scalars in signed dtypes as it does Python's numbers, where it does not cast them; elsewhere they wrap."""
     f = tk.jit(write)
     for value in [*MORE_SCALARS, *[np.array(one) for one in MORE_SCALARS]]:
-        a = np.array([1, 2, 3, 4], dtype)
-        want, got = a.copy(), a.copy()
-        try:
-            result = write(want, value)
-        except (OverflowError, ValueError, TypeError) as error:
-            with pytest.raises(type(error)):
-                f(got, value)
-            assert_same(got, a)
-        else:
-            assert_same_results(f(got, value), result)
-            assert_same(got, want)
+        assert_writes_alike(f, write, np.array([1, 2, 3, 4], dtype), value)
 
 
 def sum_of(a, x):
