@@ -208,6 +208,9 @@ class Fuser {
       if (state_[again].group != group_id) state_[again].recomputed = true;
     }
     group.arrays.insert(joining.arrays.begin(), joining.arrays.end());
+    for (Value array : group.arrays) {
+      if (state_[array].group != group_id) group.recomputed.erase(array);
+    }
     group.cost += joining.cost;
     for (Value stored : joining.stored) {
       state_[stored].stored = true;

@@ -18,9 +18,11 @@ struct Group {
   int order = 0;  ///< of running; reads only from groups with a lower one
   Domain domain;
   std::vector<Value> members;
-  std::set<Value>
-      recomputed;            ///< values of other groups (or members read at other points) it computes itself
-  std::set<Value> arrays;    ///< values it reads from memory
+  /// Values of other groups that it computes itself, and members that it computes at other points, too.
+  std::set<Value> recomputed;
+  /// Values it reads from memory. What one member reads from there none computes: it would be computed for
+  /// all of them, from what that one was never asked about.
+  std::set<Value> arrays;
   double cost = 0;           ///< scalar_cost of everything in it
   size_t sweeps = 0;         ///< how many of its members are reductions and scans
   std::set<Value> permuted;  ///< members that are transposes of others, see FusedKernel::permuted

@@ -49,7 +49,7 @@ class Examination {
     while (!needs_.empty() && joining_.allowed()) {
       auto latest = needs_.begin();
       const Value needed = latest->first;
-      const std::vector<std::vector<Index>> points = std::move(latest->second);
+      const Points points = std::move(latest->second);
       needs_.erase(latest);
       visit(needed, points);
     }
@@ -58,7 +58,13 @@ class Examination {
   }
 
  private:
-  using Points = std::vector<std::vector<Index>>;
+  /// Where a value is wanted, and under which guards: for each there is code, which is what makes kernels
+  /// large; but an element is computed where one of them holds.
+  struct Point {
+    std::vector<Index> at;
+    std::vector<Guard> guards;
+  };
+  using Points = std::vector<Point>;
 
   /// The variables that points are made of: the axes of the domain; those of a scatter's updates and operand.
   const Shape& space() const { return space_ ? *space_ : joining_.domain.extents; }
@@ -159,7 +165,7 @@ class Examination {
     } else if (sweeps(node)) {
       need(node.inputs[0], full_index(joining_.domain, graph_.type_of(node.inputs[0]).shape));
     } else if (is_computed(node)) {
-      expand(value_, {home_index(joining_.domain, node.type.shape, joining_.is_row)});
+      expand(value_, {{home_index(joining_.domain, node.type.shape, joining_.is_row), {Guard{}}}});
     } else if (joining_.is_permuted) {
       need(node.inputs[0], full_index(joining_.domain, graph_.type_of(node.inputs[0]).shape));
     } else {
@@ -235,22 +241,33 @@ class Examination {
     return family_of(node.op) == OpFamily::Elementwise ? scalar_cost(node.op, operand, node.type.dtype) : 2.0;
   }
 
-  void need(Value value, std::vector<Index> at) {
+  void need(Value value, std::vector<Index> at, Guard guard = {}) {
     Points& points = needs_[value];
-    if (std::find(points.begin(), points.end(), at) == points.end()) points.push_back(std::move(at));
+    const auto same = std::ranges::find(points, at, &Point::at);
+    if (same == points.end()) return points.push_back({std::move(at), {std::move(guard)}});
+    std::vector<Guard>& guards = same->guards;
+    if (std::ranges::any_of(guards, [&](const Guard& weak) { return implies(guard, weak); })) return;
+    std::erase_if(guards, [&](const Guard& strong) { return implies(strong, guard); });
+    guards.push_back(std::move(guard));
   }
 
   /// Needs what the value is made from, at each of these points.
   void expand(Value value, const Points& points) {
     const Node& node = graph_[value];
-    for (const std::vector<Index>& at : points) {
-      auto data = [&](size_t operand, const std::vector<Index>& index, int64_t) {
-        need(node.inputs[operand], index);
-        return static_cast<ValueId>(data_ids_++);
-      };
-      for (ElementRead& read : reads_of(graph_, value, at, extents(), data)) {
-        need(node.inputs[read.operand], std::move(read.index));
-      }
+    for (Value input : node.inputs) needs_[input];  // a kernel has them all, though no point may need one
+    for (const Point& point : points) {
+      for (const Guard& guard : point.guards) expand(value, point.at, guard);
+    }
+  }
+
+  void expand(Value value, const std::vector<Index>& at, const Guard& guard) {
+    const Node& node = graph_[value];
+    auto data = [&](size_t operand, const std::vector<Index>& index, int64_t) {
+      need(node.inputs[operand], index, guard);
+      return static_cast<ValueId>(data_ids_++);
+    };
+    for (ElementRead& read : reads_of(graph_, value, at, guard, extents(), data)) {
+      need(node.inputs[read.operand], std::move(read.index), both(guard, read.guard));
     }
   }
 
@@ -262,6 +279,7 @@ class Examination {
     const ValueState& value_state = state_[value];
     if (value_state.writes >= kMaxWrites) return read_from_memory(value, points);
     if (is_inside(value_state.group)) return use_member(value, value_state, points);
+    if (group_.arrays.count(value) != 0) return read_from_memory(value, points);
     if (group_.recomputed.count(value) != 0) return recompute(value, points);
     if (can_merge(value, value_state, points)) {
       joining_.merged.push_back(value_state.group);
@@ -297,12 +315,12 @@ class Examination {
     const Node& node = graph_[value];
     const std::vector<Index> home = home_index(joining_.domain, node.type.shape, value_state.is_row);
     Points elsewhere;
-    for (const std::vector<Index>& at : points) {
-      if (at == home) {
+    for (const Point& point : points) {
+      if (point.at == home) {
         const int after = value_state.is_row ? value_state.sweep + 1 : value_state.sweep;
         needs_sweep(joining_.is_row && !sweeps(graph_[value_]) ? value_state.sweep : after);
       } else {
-        elsewhere.push_back(at);
+        elsewhere.push_back(point);
       }
     }
     joining_.expression_cost += value_state.expression_cost;
@@ -321,17 +339,23 @@ class Examination {
 
   void recompute(Value value, const Points& points) {
     joining_.recomputed.push_back(value);
-    const double cost = recomputation_cost(value, points);
-    joining_.cost += cost;
-    joining_.expression_cost += cost;
-    expand(value, points);
+    joining_.cost += recomputation_cost(value, pieces_of_code(points));
+    joining_.expression_cost += recomputation_cost(value, points.size());
+    check_size();
+    if (joining_.allowed()) expand(value, points);
   }
 
   /// What goes into a scatter is visited value by value, each once for all that read it at the same point.
-  double recomputation_cost(Value value, const Points& points) const {
+  double recomputation_cost(Value value, size_t times) const {
     const Node& node = graph_[value];
     const double own = space_ ? op_cost(node, node.type.dtype) : state_[value].expression_cost;
-    return own * static_cast<double>(points.size());
+    return own * static_cast<double>(times);
+  }
+
+  static size_t pieces_of_code(const Points& points) {
+    size_t pieces = 0;
+    for (const Point& point : points) pieces += point.guards.size();
+    return pieces;
   }
 
   bool pays_to_recompute(Value value, const Points& points) const {
@@ -343,8 +367,9 @@ class Examination {
                                 .type = graph_.type_of(value),
                                 .stored_anyway = value_state.stored,
                                 .repeated_cost = repeated_cost(value)};
-    if (group_.cost + joining_.cost + recomputation_cost(value, points) > kMaxKernelCost) return false;
-    for (const std::vector<Index>& at : points) recomputation.evaluations += evaluations(at);
+    const double cost = recomputation_cost(value, pieces_of_code(points));
+    if (group_.cost + joining_.cost + cost > kMaxKernelCost) return false;
+    for (const Point& point : points) recomputation.evaluations += evaluations(point.at);
     return worth_recomputing(recomputation, state_.options);
   }
 
@@ -420,7 +445,7 @@ class Examination {
     if (group_.cost + joining_.cost + other.cost > kMaxKernelCost) return false;
     const Domain& domain = other.domain.has_sweep ? other.domain : joining_.domain;
     const std::vector<Index> home = home_index(domain, graph_.type_of(value).shape, value_state.is_row);
-    return points.size() == 1 && points[0] == home;
+    return points.size() == 1 && points[0].at == home;
   }
 
   bool reads_from(int group) const {
@@ -438,13 +463,20 @@ class Examination {
     const Shape& shape = graph_.type_of(value).shape;
     if (!is_full(joining_.domain, shape)) return;
     const std::vector<Index> home = full_index(joining_.domain, shape);
-    if (std::find(points.begin(), points.end(), home) != points.end()) joining_.read_in_step.push_back(value);
+    if (std::ranges::find(points, home, &Point::at) != points.end()) joining_.read_in_step.push_back(value);
+  }
+
+  /// A kernel of its own is always possible.
+  bool is_alone() const { return group_.members.empty() && joining_.merged.empty(); }
+
+  void check_size() {
+    if (!is_alone() && group_.cost + joining_.cost > kMaxKernelCost)
+      refuse("the kernel would grow too large to compile quickly");
   }
 
   void check_limits() {
-    if (group_.members.empty() && joining_.merged.empty()) return;  // a kernel of its own is always possible
-    if (group_.cost + joining_.cost > kMaxKernelCost)
-      return refuse("the kernel would grow too large to compile quickly");
+    if (is_alone()) return;
+    check_size();
     size_t sweeping = group_.sweeps + (sweeps(graph_[value_]) ? 1 : 0);
     for (int merged : joining_.merged) sweeping += state_.groups[static_cast<size_t>(merged)].sweeps;
     if (sweeping > kMaxKernelSweeps)

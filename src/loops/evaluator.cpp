@@ -10,14 +10,6 @@
 namespace tokamak {
 namespace {
 
-Guard both(const Guard& a, const Guard& b) {
-  Guard guard = a;
-  for (const Condition& condition : b) {
-    if (!implies(guard, condition)) guard.push_back(condition);
-  }
-  return guard;
-}
-
 std::vector<double> expression_costs(const Graph& body) {
   constexpr double kMax = 1e6;  // shared operands count every time, which may double at every step
   std::vector<double> costs;
@@ -84,10 +76,9 @@ void Evaluator::finish_sweep() {
 const Evaluator::Known* Evaluator::find(Value value, const std::vector<Index>& at, const Guard& guard) const {
   auto entries = known_.find(static_cast<uint32_t>(value));
   if (entries == known_.end()) return nullptr;
-  const bool guard_matters = !sweeps(body_[value]);  // a scan goes on wherever it is asked for, and once
   for (const Known& known : entries->second) {
     if (known.depth >= builder_.depth() || builder_.instance(known.depth) != known.instance) continue;
-    if (known.at == at && (!guard_matters || implies(guard, known.guard))) return &known;
+    if (known.at == at && (!heeds_guards(value) || implies(guard, known.guard))) return &known;
   }
   return nullptr;
 }
@@ -102,9 +93,12 @@ void Evaluator::define(Value value, std::vector<Index> at, ValueId result) {
   remember(value, at, {}, result);
 }
 
+bool Evaluator::heeds_guards(Value value) const { return !sweeps(body_[value]); }
+
 bool Evaluator::is_home(Value value, const std::vector<Index>& at, const Guard& guard) const {
   const Node& node = body_[value];
-  if (!domain_.has_sweep || !guard.empty() || node.inputs.empty() || is_view(node.op)) return false;
+  if (!domain_.has_sweep || node.inputs.empty() || is_view(node.op)) return false;
+  if (!guard.empty() && heeds_guards(value)) return false;
   return is_full(domain_, node.type.shape) && at == full_index(domain_, node.type.shape);
 }
 
@@ -144,10 +138,8 @@ ValueId Evaluator::evaluate(Value value, const std::vector<Index>& at, const Gua
 ValueId Evaluator::follow_views(Value value, std::vector<Index> at, const Guard& guard) {
   std::vector<std::pair<Value, std::vector<Index>>> followed;
   while (is_view(body_[value].op) && find(value, at, guard) == nullptr) {
-    const ElementRead read = std::move(reads_of(body_, value, at, kernel_.extents_function(), {}).front());
-    std::vector<Index> index;
-    for (const Index& axis : read.index) index.push_back(where_holds(axis, guard));
-    followed.emplace_back(value, std::exchange(at, std::move(index)));
+    ElementRead read = std::move(reads_of(body_, value, at, guard, kernel_.extents_function(), {}).front());
+    followed.emplace_back(value, std::exchange(at, std::move(read.index)));
     value = body_[value].inputs[read.operand];
   }
   const ValueId result = evaluate(value, at, guard);
@@ -197,7 +189,8 @@ ValueId Evaluator::make(Value value, const std::vector<Index>& at, const Guard& 
       return builder_.index_value(at[static_cast<size_t>(node.attributes.integer(Attr::axis))],
                                   node.type.dtype);
     case OpFamily::Elementwise: {
-      const std::vector<ElementRead> reads = reads_of(body_, value, at, kernel_.extents_function(), {});
+      const std::vector<ElementRead> reads =
+          reads_of(body_, value, at, guard, kernel_.extents_function(), {});
       std::vector<ValueId> operands(reads.size());
       for (size_t turn = 0; turn < reads.size(); ++turn) {
         // `select inside, pad(new), old` writes to a slice, and `new` is often made from what `old` is, too.
@@ -236,16 +229,13 @@ ValueId Evaluator::make_indexed(Value value, const std::vector<Index>& at, const
   auto data = [&](size_t operand, const std::vector<Index>& index, int64_t extent) {
     return data_index(value, operand, index, extent, guard);
   };
-  const std::vector<ElementRead> reads = reads_of(body_, value, at, kernel_.extents_function(), data);
+  const std::vector<ElementRead> reads = reads_of(body_, value, at, guard, kernel_.extents_function(), data);
   // Later reads are what holds where the guards of the earlier ones do not.
   ValueId result{};
   for (size_t i = reads.size(); i-- > 0;) {
     const ElementRead& read = reads[i];
     const bool is_last = i + 1 == reads.size();
-    const Guard inside = both(guard, read.guard);
-    std::vector<Index> index;
-    for (const Index& axis : read.index) index.push_back(where_holds(axis, inside));
-    const ValueId element = evaluate(node.inputs[read.operand], index, inside);
+    const ValueId element = evaluate(node.inputs[read.operand], read.index, both(guard, read.guard));
     if (is_last || read.guard.empty()) {
       result = element;
     } else {

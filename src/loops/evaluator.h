@@ -58,6 +58,8 @@ class Evaluator {
   void check(Value value, ValueId index, int64_t extent);
   ValueId clamped(ValueId index, int64_t extent);
 
+  /// Not a scan: it goes on wherever it is asked for, and once.
+  bool heeds_guards(Value value) const;
   bool is_home(Value value, const std::vector<Index>& at, const Guard& guard) const;
   bool is_worth_keeping(Value value) const;
   std::vector<Index> scratch_index() const;

@@ -257,4 +257,28 @@ std::vector<ElementRead> reads_of(const Graph& graph, Value value, const std::ve
   }
 }
 
+std::vector<ElementRead> reads_of(const Graph& graph, Value value, const std::vector<Index>& at,
+                                  const Guard& where, const Extents& extents, const DataIndex& data) {
+  std::vector<ElementRead> reads = reads_of(graph, value, at, extents, data);
+  if (family_of(graph[value].op) == OpFamily::Elementwise) return reads;  // all of them count
+  std::vector<ElementRead> possible;
+  for (ElementRead& read : reads) {
+    Guard open;
+    bool may_hold = true;
+    for (Condition& condition : read.guard) {
+      const std::optional<bool> holds = decided(condition, where, extents);
+      may_hold = may_hold && holds != false;
+      if (holds != true) open.push_back(std::move(condition));
+    }
+    const bool is_only_one = possible.empty() && &read == &reads.back();
+    if (!may_hold && !is_only_one) continue;
+    const bool is_certain = open.empty();
+    const Guard inside = both(where, open);
+    for (Index& index : read.index) index = where_holds(index, inside);
+    possible.push_back({read.operand, std::move(read.index), std::move(open)});
+    if (is_certain) break;
+  }
+  return possible;
+}
+
 }  // namespace tokamak

@@ -28,6 +28,11 @@ using DataIndex = std::function<ValueId(size_t operand, const std::vector<Index>
 std::vector<ElementRead> reads_of(const Graph& graph, Value node, const std::vector<Index>& at,
                                   const Extents& extents, const DataIndex& data);
 
+/// Those of them that may be the one that counts where `where` holds, each with what that leaves open of its
+/// own guard. Without this a chain of writes to parts would be followed through every piece of every write.
+std::vector<ElementRead> reads_of(const Graph& graph, Value node, const std::vector<Index>& at,
+                                  const Guard& where, const Extents& extents, const DataIndex& data);
+
 /// Whether an element of the result depends on a bounded number of operand elements, so that it can be
 /// computed on demand wherever it is read: everything but reductions, cumulative ops and scatter.
 bool is_pointwise(Op op);

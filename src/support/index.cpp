@@ -204,14 +204,58 @@ Index operator*(const Index& a, int64_t factor) {
   return product;
 }
 
+namespace {
+
+/// What `condition` says of `index`, when the two indices differ by nothing but a number.
+std::optional<Condition> restated(const Condition& condition, const Index& index) {
+  const Index shift = index - condition.index;
+  Condition same{index, 0, 0};
+  const bool is_far = __builtin_add_overflow(condition.low, shift.constant, &same.low) ||
+                      __builtin_add_overflow(condition.high, shift.constant, &same.high);
+  return shift.is_constant() && !is_far ? std::optional(std::move(same)) : std::nullopt;
+}
+
+}  // namespace
+
 bool implies(const Guard& strong, const Condition& weak) {
   return std::ranges::any_of(strong, [&](const Condition& one) {
-    return one.index == weak.index && one.low >= weak.low && one.high <= weak.high;
+    const std::optional<Condition> same = restated(one, weak.index);
+    return same && same->low >= weak.low && same->high <= weak.high;
   });
 }
 
 bool implies(const Guard& strong, const Guard& weak) {
   return std::ranges::all_of(weak, [&](const Condition& one) { return implies(strong, one); });
+}
+
+Guard both(const Guard& a, const Guard& b) {
+  Guard guard = a;
+  for (const Condition& condition : b) {
+    bool is_said = false;
+    for (Condition& known : guard) {
+      const std::optional<Condition> same = restated(condition, known.index);
+      if (!same) continue;
+      known.low = std::max(known.low, same->low);
+      known.high = std::min(known.high, same->high);
+      is_said = true;
+      break;
+    }
+    if (!is_said) guard.push_back(condition);
+  }
+  return guard;
+}
+
+std::optional<bool> decided(const Condition& condition, const Guard& where, const Extents& extents) {
+  Bounds bounds = bounds_of(condition.index, extents).value_or(Bounds{INT64_MIN, INT64_MAX});
+  for (const Condition& known : where) {
+    const std::optional<Condition> same = restated(known, condition.index);
+    if (!same) continue;
+    bounds.low = std::max(bounds.low, same->low);
+    bounds.high = std::min(bounds.high, same->high - 1);
+  }
+  if (bounds.low >= condition.low && bounds.high < condition.high) return true;
+  if (bounds.high < condition.low || bounds.low >= condition.high || bounds.high < bounds.low) return false;
+  return std::nullopt;
 }
 
 Index where_holds(const Index& index, const Guard& guard) {

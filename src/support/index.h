@@ -78,6 +78,9 @@ using Guard = std::vector<Condition>;
 /// Whether the second holds wherever the first does, as far as a look at each condition by itself tells.
 bool implies(const Guard& strong, const Condition& weak);
 bool implies(const Guard& strong, const Guard& weak);
+/// Holds where both do, with one condition for all that say something of the same index, or of one that
+/// differs from it by a number.
+Guard both(const Guard& a, const Guard& b);
 
 /// The index where the guard holds: d * (n / d) is n where n mod d is 0.
 Index where_holds(const Index& index, const Guard& guard);
@@ -95,6 +98,9 @@ struct Bounds {
   int64_t high;  ///< inclusive
 };
 std::optional<Bounds> bounds_of(const Index& index, const Extents& extents);
+
+/// Whether the condition holds wherever the guard does, or nowhere there; nullopt when that is not known.
+std::optional<bool> decided(const Condition& condition, const Guard& where, const Extents& extents);
 
 /// `index` with every variable replaced; quotients and remainders are simplified anew.
 Index substitute(const Index& index, const std::function<Index(LoopVar)>& replacement,

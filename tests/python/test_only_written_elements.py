@@ -114,7 +114,7 @@ def test_flat_arrays(step, dtype):
     expected[1::step] += b[1::step]
     f(a, b)
     assert a.tobytes() == expected.tobytes()
-    assert re.search(" where |strided\) {", f.explain(a, b).kernels[0].loops)  # under a mask, or in steps
+    assert re.search(r" where |strided\) {", f.explain(a, b).kernels[0].loops)  # under a mask, or in steps
 
 
 @pytest.mark.parametrize("level", ["", "x86-64", "x86-64-v3"])

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 namespace tokamak {
@@ -42,6 +43,57 @@ Index random_index(std::mt19937& random) {
   if (pick(0, 1) != 0)
     index = index + modulo(Index::of(LoopVar{2}) + Index(pick(0, 9)), pick(2, 9), extent) * pick(-3, 3);
   return index;
+}
+
+bool holds(const Condition& condition, const int64_t* point) {
+  const int64_t value = evaluate(condition.index, point);
+  return condition.low <= value && value < condition.high;
+}
+
+bool holds(const Guard& guard, const int64_t* point) {
+  return std::ranges::all_of(guard, [&](const Condition& one) { return holds(one, point); });
+}
+
+TEST(Guards, AreNarrowedAndDecideConditions) {
+  std::mt19937 random(2);
+  auto pick = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
+  const Index indices[] = {Index::of(LoopVar{0}), Index::of(LoopVar{1}) * 2,
+                           Index::of(LoopVar{0}) + Index::of(LoopVar{1}),
+                           modulo(Index::of(LoopVar{2}), 5, extent)};
+  auto condition = [&] {
+    const int low = pick(-4, 12);
+    return Condition{indices[pick(0, 3)] + Index(pick(-3, 3)), low, low + pick(0, 9)};
+  };
+  int decisions = 0;
+  for (int round = 0; round < 3000; ++round) {
+    const Guard a{condition(), condition()};
+    const Guard b{condition(), condition()};
+    const Condition asked = condition();
+    const Guard narrow = both(a, b);
+    const std::optional<bool> answer = decided(asked, narrow, extent);
+    decisions += answer.has_value() ? 1 : 0;
+    for (int64_t i = 0; i < kExtents[0]; ++i) {
+      for (int64_t j = 0; j < kExtents[1]; ++j) {
+        const int64_t point[] = {i, j, pick(0, 119)};
+        ASSERT_EQ(holds(narrow, point), holds(a, point) && holds(b, point));
+        ASSERT_TRUE(!implies(a, b) || !holds(a, point) || holds(b, point));
+        ASSERT_TRUE(!answer || !holds(narrow, point) || holds(asked, point) == *answer);
+      }
+    }
+  }
+  EXPECT_GT(decisions, 300);
+}
+
+TEST(Guards, OfOneIndexAreOneCondition) {
+  const Index i = Index::of(LoopVar{0});
+  const Guard narrow = both({{i + Index(1), 0, 10}}, {{i, 2, 12}});
+  ASSERT_EQ(narrow.size(), 1U);
+  EXPECT_EQ(narrow[0].low, 3);
+  EXPECT_EQ(narrow[0].high, 10);
+  EXPECT_TRUE(implies(narrow, Condition{i - Index(1), 1, 8}));
+  EXPECT_EQ(decided({i, 9, 20}, narrow, extent), false);
+  EXPECT_EQ(decided({i, 5, INT64_MAX}, narrow, extent), std::nullopt);
+  EXPECT_EQ(decided({i, 0, 12}, {}, extent), true);
 }
 
 TEST(IndexAlgebra, DividesAndTakesRemaindersAsFloorDoes) {
