@@ -17,6 +17,8 @@ constexpr size_t kMostParts = 40;
 constexpr int64_t kSmallShare = 16;
 /// As many parts get a body each. Of more, those that are none of few large ones share a body that asks.
 constexpr int64_t kFewParts = 6;
+/// Of few parts, the small ones share a body that asks where that saves so many statements.
+constexpr int64_t kWorthSharing = 24;
 /// Where fewer iterations than one in so many come to, code need not be fast, but small.
 constexpr int64_t kRare = 64;
 /// As many elements are not worth vector code with masks.
@@ -24,7 +26,7 @@ constexpr int64_t kFewElements = 2;
 /// Vector loops of fewer rounds are left whole.
 constexpr int64_t kFewRounds = 4;
 /// Statements that a kernel may grow by: they cost compile time.
-constexpr int64_t kMostStatements = 1000;
+constexpr int64_t kMostStatements = 800;
 
 /// As many statements as it takes about as long to compile.
 int64_t statement_count(const std::vector<Stmt>& body) {
@@ -184,16 +186,29 @@ class Separation {
     const Range whole = state.ranges.of(var);
     const std::vector<Part> parts = weighed(parts_of(whole, changes(body, var, state.ranges)), whole.size());
     if (parts.size() > 1) {
-      const bool few_are_large = std::ranges::count(parts, true, &Part::is_large) <= kFewParts / 2;
+      const auto large = std::ranges::count(parts, true, &Part::is_large);
+      const bool few_are_large = large <= kFewParts / 2;
       const int64_t grown = grown_;
       for (const bool cut_small : {true, false}) {  // the second time with as little code as possible
         State inside = state;
         inside.cut_small = state.cut_small && cut_small;
-        const bool share = few_are_large && (std::ssize(parts) > kFewParts || !cut_small);
-        std::vector<Stmt> made = share ? large_or_general(rows, depth, parts, body, inside)
-                                       : one_of(rows, depth, parts, body, inside);
+        const auto shared = [&] {
+          grown_ = grown;
+          return large_or_general(rows, depth, parts, body, inside);
+        };
+        const bool must_share = few_are_large && (std::ssize(parts) > kFewParts || !cut_small);
+        std::vector<Stmt> made = must_share ? shared() : one_of(rows, depth, parts, body, inside);
         grown_ = grown;
-        if (may_grow(made, body)) return made;
+        if (!may_grow(made, body)) continue;
+        const bool may_share = few_are_large && large + 1 < std::ssize(parts);
+        if (must_share || !may_share) return made;
+        const int64_t grown_by_made = grown_;
+        std::vector<Stmt> smaller = shared();
+        grown_ = grown;
+        const bool is_worth_it = statement_count(smaller) + kWorthSharing < statement_count(made);
+        if (is_worth_it && may_grow(smaller, body)) return smaller;
+        grown_ = grown_by_made;
+        return made;
       }
     }
     return by_rows(rows, depth + 1, body, state);
