@@ -1,4 +1,4 @@
-// tokamak cache: the compiled kernels that are kept on disk.
+// tokamak cache: the compiled programs and kernels that are kept on disk.
 
 #include "cache/disk_cache.h"
 

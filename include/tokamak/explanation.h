@@ -169,15 +169,13 @@ class TOKAMAK_API Explanation {
   /// others may ask.
   void note_written(size_t parameter);
 
-  /// Makes now what would be made later.
-  void make() const;
+  /// All but times(), which is made now unless it is there.
+  const Contents& contents() const;
 
   /// A summary for a terminal.
   std::string to_string() const;
 
  private:
-  const Contents& contents() const;
-
   struct Making;  ///< what the contents are made from, then they themselves; copies share it
 
   std::vector<StageTime> times_;

@@ -1,8 +1,9 @@
 #pragma once
 
-// Compiled objects that outlive the process, for all processes of a user.
+// Compiled objects and programs that outlive the process, for all processes of a user.
 //
-// An entry is a file, whose name is the digest of all that its content depends on; see codegen/object_key.h.
+// An entry is a file, whose name is the digest of all that its content depends on; see codegen/object_key.h
+// and driver/kept_program/kept_program.h.
 // What is not what it should be in any way (cut short, changed, of another version, somebody else's) is not
 // there: it is compiled, and written anew. Nothing that goes wrong here is an error of the program; it is
 // told in the log, channel `cache`, when somebody asks for it: the threads that find it out may not be such

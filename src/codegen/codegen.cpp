@@ -37,9 +37,10 @@ CodeModule generate(const LoopKernel& kernel, const Cpu& cpu, bool keep_names) {
 
 class LinkedKernel final : public NativeKernel {
  public:
-  explicit LinkedKernel(codegen::LinkedCode code) : object_(std::move(code.object)) {
+  LinkedKernel(codegen::LinkedCode code, codegen::CodeRequest request) : object_(std::move(code.object)) {
     for (void* address : code.addresses) nests_.push_back(reinterpret_cast<NestFunction>(address));
     from_disk_ = code.from_disk;
+    if (request.key) kept_ = {*request.key, std::move(request.name), std::move(request.symbols)};
   }
 
  private:
@@ -60,8 +61,16 @@ std::shared_ptr<const NativeKernel> compile(const LoopKernel& kernel, const Cpu&
   codegen::CodeRequest request{.name = kernel.name, .key = codegen::object_key(kernel, cpu), .cpu = cpu};
   for (size_t nest = 0; nest < kernel.nests.size(); ++nest)
     request.symbols.push_back(codegen::nest_symbol(kernel, nest));
-  return std::make_shared<LinkedKernel>(
-      codegen::link_kept(request, [&] { return object_code(kernel, cpu); }));
+  codegen::LinkedCode code = codegen::link_kept(request, [&] { return object_code(kernel, cpu); });
+  return std::make_shared<LinkedKernel>(std::move(code), std::move(request));
+}
+
+std::shared_ptr<const NativeKernel> find_kept(const KeptCode& kept, const Cpu& cpu) {
+  const auto& [key, name, symbols] = kept;
+  codegen::CodeRequest request{.name = name, .symbols = symbols, .key = key, .cpu = cpu};
+  std::optional<codegen::LinkedCode> code = codegen::find_linked(request);
+  if (!code) return nullptr;
+  return std::make_shared<LinkedKernel>(std::move(*code), std::move(request));
 }
 
 std::string emit_llvm(const LoopKernel& kernel, const Cpu& cpu) {

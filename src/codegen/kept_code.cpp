@@ -76,13 +76,23 @@ std::optional<LinkedCode> link_found(const CodeRequest& request, const ObjectCod
   }
 }
 
+std::optional<ObjectCode> find(const DiskCache& disk, const Digest& key) {
+  const std::optional<std::string> bytes = disk.find(key);
+  return bytes ? Decoder(*bytes).run() : std::nullopt;
+}
+
 }  // namespace
+
+std::optional<LinkedCode> find_linked(const CodeRequest& request) {
+  DiskCache* const disk = request.key ? DiskCache::instance() : nullptr;
+  const std::optional<ObjectCode> found = disk != nullptr ? find(*disk, *request.key) : std::nullopt;
+  return found ? link_found(request, *found) : std::nullopt;
+}
 
 LinkedCode link_kept(const CodeRequest& request, const std::function<ObjectCode()>& make) {
   DiskCache* const disk = request.key ? DiskCache::instance() : nullptr;
   if (disk == nullptr) return link(request, make());
-  const std::optional<std::string> bytes = disk->find(*request.key);
-  const std::optional<ObjectCode> found = bytes ? Decoder(*bytes).run() : std::nullopt;
+  const std::optional<ObjectCode> found = find(*disk, *request.key);
   if (found && !verification_enabled()) {
     if (std::optional<LinkedCode> linked = link_found(request, *found)) return std::move(*linked);
   }

@@ -34,6 +34,9 @@ struct CodeRequest {
   const Cpu& cpu;
 };
 
+/// Links the object that the disk cache has for the key, if it has one that can be linked.
+std::optional<LinkedCode> find_linked(const CodeRequest& request);
+
 /// Links the object that the disk cache has for the key, or else the one that `make` makes, which it then
 /// keeps. When the compiler checks its work, makes it in any case, and throws InternalError if it is not what
 /// was kept.

@@ -9,6 +9,7 @@
 #include "driver/checks/observer.h"
 #include "driver/dump.h"
 #include "driver/in_place.h"
+#include "driver/kept_program/kept_program.h"
 #include "driver/kernel_cache.h"
 #include "driver/prepare_pages.h"
 #include "driver/report.h"
@@ -72,7 +73,36 @@ bool is_read_soon(const Graph& graph, const std::vector<FusedKernel>& kernels, c
   });
 }
 
-Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const CompileOptions& options) {
+/// A bug of ours that a run of a program meets, with the graph it was made from.
+std::function<InternalError(const InternalError&)> report_of(const Graph& graph) {
+  return [graph](const InternalError& error) { return with_bug_report(error, graph); };
+}
+
+Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const CompileOptions& options,
+                      const ProgramEntry* entry);
+
+/// The program that a process before has left, if it has, and nobody wants to see more than a program. It is
+/// compiled when an explanation is asked for.
+std::optional<Compiled> find_program(const Graph& graph, std::span<const Layout> layouts,
+                                     const CompileOptions& options, const ProgramEntry& entry) {
+  StageClock clock;
+  std::optional<KeptProgram> found = entry.find();
+  if (!found) return std::nullopt;
+  Program& program = *found->program;
+  program.name = options.called.empty() ? graph.name() : options.called;
+  program.with_program = report_of(graph);
+  log_kernels(found->kernels, found->kernels, found->kernels);
+  clock.finish("disk cache");
+  auto explain_later = [graph, layouts = std::vector<Layout>(layouts.begin(), layouts.end()), options] {
+    const logging::Silence silence;
+    return make_program(graph, layouts, options, nullptr).explanation->contents();
+  };
+  return Compiled{std::move(found->program),
+                  std::make_shared<Explanation>(clock.times(), std::move(explain_later))};
+}
+
+Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const CompileOptions& options,
+                      const ProgramEntry* entry) {
   const Cpu& cpu = current_cpu();
   StageClock clock;
 
@@ -137,6 +167,7 @@ Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const
   if (options.checks.any())
     assembled.program->observer = make_observer({graph, optimized, options, fusion.kernels, assembled});
   clock.finish("plan");
+  if (entry != nullptr) entry->keep(*assembled.program, kernels.size());
 
   Compiled compiled{assembled.program, nullptr};
   Program& program = *assembled.program;
@@ -157,7 +188,7 @@ Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const
   // A program that goes wrong while it runs is told with its constants, unless those are large: nobody is to
   // keep them alive, but who looks for bugs.
   if (!explained_at_once || options.checks.any()) {
-    program.with_program = [graph](const InternalError& error) { return with_bug_report(error, graph); };
+    program.with_program = report_of(graph);
   } else {
     program.with_program = [text = compiled.explanation->graph()](const InternalError& error) {
       return with_bug_report(error, text);
@@ -179,7 +210,12 @@ Compiled compile(const Graph& graph, std::span<const Layout> layouts, const Comp
                                : std::string();
   const ProfileScope profile(ProfileCategory::compile, what);
   try {
-    return make_program(graph, layouts, options);
+    if (is_explained_at_once(graph) || ProgramDump::is_wanted())
+      return make_program(graph, layouts, options, nullptr);
+    const ProgramEntry entry(graph, layouts, options, current_cpu());
+    if (std::optional<Compiled> found = find_program(graph, layouts, options, entry))
+      return std::move(*found);
+    return make_program(graph, layouts, options, &entry);
   } catch (const InternalError& error) {
     throw with_bug_report(error, graph);
   }

@@ -97,11 +97,21 @@ fs::path new_folder(const fs::path& root, const std::string& name) {
   return {};
 }
 
+const char* root_folder() {
+  static const char* const root = std::getenv("TOKAMAK_DUMP_DIR");
+  return root;
+}
+
 }  // namespace
 
+bool ProgramDump::is_wanted() {
+  const char* const root = root_folder();
+  return root != nullptr && *root != '\0' && !logging::is_silent();
+}
+
 std::unique_ptr<ProgramDump> ProgramDump::begin(const Graph& traced) {
-  static const char* const root = std::getenv("TOKAMAK_DUMP_DIR");
-  if (root == nullptr || *root == '\0' || logging::is_silent()) return nullptr;
+  if (!is_wanted()) return nullptr;
+  const char* const root = root_folder();
   const fs::path folder = new_folder(root, as_file_name(traced.name()));
   if (folder.empty()) return nullptr;
   return std::unique_ptr<ProgramDump>(new ProgramDump(root, folder, traced));

@@ -19,7 +19,9 @@ namespace tokamak {
 /// The index.html above lists the programs. What cannot be written is reported once and passed over.
 class ProgramDump {
  public:
-  /// nullptr when TOKAMAK_DUMP_DIR is not set, or the folder cannot be made.
+  /// Whether TOKAMAK_DUMP_DIR is set, and this thread's work is to be seen.
+  static bool is_wanted();
+  /// nullptr when it is not wanted, or the folder cannot be made.
   static std::unique_ptr<ProgramDump> begin(const Graph& traced);
 
   void after_pass(std::string_view pass, const Graph& graph);

@@ -332,13 +332,17 @@ std::vector<std::shared_ptr<const CompiledKernel>> KernelCompilation::finish() {
   if (logging::enabled(logging::Channel::cache)) {
     const auto from_disk = static_cast<size_t>(
         std::ranges::count_if(missing, [&](size_t i) { return kernels_[i]->is_from_disk(); }));
-    std::string text = std::to_string(keys_.size()) + " kernels, " +
-                       std::to_string(missing.size() - from_disk) + " compiled";
-    if (from_disk > 0) text += ", " + std::to_string(from_disk) + " from the disk cache";
-    logging::log(logging::Channel::cache, text);
-    DiskCache::log_notes();
+    log_kernels(keys_.size(), missing.size(), from_disk);
   }
   return kernels_;
+}
+
+void log_kernels(size_t kernels, size_t made, size_t from_disk) {
+  if (!logging::enabled(logging::Channel::cache)) return;
+  std::string text = std::to_string(kernels) + " kernels, " + std::to_string(made - from_disk) + " compiled";
+  if (from_disk > 0) text += ", " + std::to_string(from_disk) + " from the disk cache";
+  logging::log(logging::Channel::cache, text);
+  DiskCache::log_notes();
 }
 
 }  // namespace tokamak

@@ -68,4 +68,8 @@ class KernelCompilation {
   std::map<std::string, std::shared_ptr<CompiledKernel>> unfinished_;
 };
 
+/// Logs how many kernels a program has, how many of them were not there yet, and of these, how many the disk
+/// cache had.
+void log_kernels(size_t kernels, size_t made, size_t from_disk);
+
 }  // namespace tokamak

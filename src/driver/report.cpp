@@ -256,7 +256,7 @@ std::shared_ptr<Explanation> explain(Journey journey, std::vector<StageTime> tim
       std::move(times),
       [journey = std::make_shared<const Journey>(std::move(journey))] { return contents_of(*journey); });
   if (at_once) {
-    explanation->make();
+    (void)explanation->contents();
     log_explanation(*explanation);
   }
   return explanation;

@@ -77,7 +77,7 @@ struct StoredSums {
     int64_t stride;
   };
   std::vector<Axis> batch;
-  int64_t row_stride;  ///< from a row to the next; the columns of a row are neighbours
+  int64_t row_stride = 0;  ///< from a row to the next; the columns of a row are neighbours
 };
 
 /// What a kernel does with its product: the same outputs, made from a first parameter that is the product,

@@ -59,8 +59,6 @@ const Explanation::Contents& Explanation::contents() const {
   return *making_->contents;
 }
 
-void Explanation::make() const { contents(); }
-
 void Explanation::note_written(size_t parameter) {
   making_->written.push_back(parameter);
   if (making_->contents != nullptr) mark_written(*making_->contents, parameter);

@@ -2,12 +2,25 @@
 
 #include <bit>
 #include <cmath>
+#include <new>
 
 #include "tokamak/errors.h"
 
 namespace tokamak {
 
-Tensor::Tensor(TensorType type) : type_(std::move(type)), bytes_(new std::byte[byte_size()]()) {}
+namespace {
+
+/// What is packed into a tensor begins where a cache line does, and is to lie the same in every copy of it.
+constexpr std::align_val_t kAlignment{64};
+
+std::shared_ptr<std::byte[]> zeros(size_t bytes) {
+  auto* const memory = new (kAlignment) std::byte[bytes]();
+  return {memory, [](std::byte* data) { operator delete[](data, kAlignment); }};
+}
+
+}  // namespace
+
+Tensor::Tensor(TensorType type) : type_(std::move(type)), bytes_(zeros(byte_size())) {}
 
 Tensor Tensor::copy_of(TensorType type, const void* bytes) {
   Tensor tensor(std::move(type));

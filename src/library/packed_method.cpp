@@ -290,8 +290,8 @@ int64_t waste(int64_t extent, int64_t panel) {
 
 }  // namespace
 
-std::unique_ptr<const ProductMethod> packed_method(ProductType type, int64_t rows, int64_t columns, int64_t k,
-                                                   const Cpu& cpu) {
+std::unique_ptr<ProductMethod> packed_method(ProductType type, int64_t rows, int64_t columns, int64_t k,
+                                             const Cpu& cpu) {
   const ProductKernels& kernels = kernels_for(type, cpu);
   // Most loops take any number of rows but whole registers of columns. Swapped, storing a tile costs as much
   // as some 25 steps of k, in percent of them all:

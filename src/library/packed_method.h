@@ -14,7 +14,7 @@ const ProductKernels& kernels_for(ProductType type, const Cpu& cpu);
 int64_t k_block_for(int64_t k, const ProductKernels& kernels, const Cpu& cpu);
 
 /// Products by the loops of kernels.h, for any type, shape and processor.
-std::unique_ptr<const ProductMethod> packed_method(ProductType type, int64_t rows, int64_t columns, int64_t k,
-                                                   const Cpu& cpu);
+std::unique_ptr<ProductMethod> packed_method(ProductType type, int64_t rows, int64_t columns, int64_t k,
+                                             const Cpu& cpu);
 
 }  // namespace tokamak

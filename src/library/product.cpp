@@ -6,6 +6,7 @@
 #include "library/packed_method.h"
 #include "library/small_method.h"
 #include "library/vector_method.h"
+#include "library/winograd_method.h"
 #include "tokamak/errors.h"
 
 namespace tokamak {
@@ -140,11 +141,33 @@ void pack_steps(const ProductMethod& method, bool is_lhs, const ProductOperand& 
   for (int64_t panel = 0; panel < panels; ++panel) pack(part, panel, panel + 1, to + panel * panel_bytes);
 }
 
+std::unique_ptr<const ProductMethod> make_product_method(const ProductChoice& choice, const Cpu& cpu) {
+  const auto& [kind, type, rows, columns, k, picture] = choice;
+  std::unique_ptr<ProductMethod> method;
+  switch (kind) {
+    case ProductChoice::Kind::vector:
+      method = vector_method(type, k, cpu);
+      break;
+    case ProductChoice::Kind::packed:
+      method = packed_method(type, rows, columns, k, cpu);
+      break;
+    case ProductChoice::Kind::small:
+      method = small_method(type, cpu);
+      break;
+    case ProductChoice::Kind::windowed:
+      method = winograd_method(type, rows, picture, cpu);
+      break;
+  }
+  method->choice = choice;
+  return method;
+}
+
 std::unique_ptr<const ProductMethod> choose_product_method(ProductType type, int64_t rows, int64_t columns,
                                                            int64_t k, bool b_stays_packed, const Cpu& cpu) {
+  using Kind = ProductChoice::Kind;
   const bool is_float = type == ProductType::f32 || type == ProductType::f64;
-  if (rows == 1 && is_float && !b_stays_packed) return vector_method(type, k, cpu);
-  return packed_method(type, rows, columns, k, cpu);
+  const Kind kind = rows == 1 && is_float && !b_stays_packed ? Kind::vector : Kind::packed;
+  return make_product_method({.kind = kind, .type = type, .rows = rows, .columns = columns, .k = k}, cpu);
 }
 
 std::unique_ptr<const ProductMethod> choose_small_method(ProductType type, int64_t rows, int64_t columns,
@@ -152,7 +175,8 @@ std::unique_ptr<const ProductMethod> choose_small_method(ProductType type, int64
   const int64_t b_bytes = k * columns * static_cast<int64_t>(size_of(dtype_of(type)));
   const bool stays = b_bytes <= cpu.l1_bytes * 3 / 16;
   if (std::max(rows, columns) > kMostSmallLines || (!stays && rows * columns > kFewResults)) return nullptr;
-  return small_method(type, cpu);
+  return make_product_method(
+      {.kind = ProductChoice::Kind::small, .type = type, .rows = rows, .columns = columns, .k = k}, cpu);
 }
 
 }  // namespace tokamak

@@ -64,10 +64,30 @@ struct ProductBatch {
   int64_t c_stride;
 };
 
+/// A B that is windows of 3x3 in steps of one over channels of a picture: where they may be.
+struct WindowedPicture {
+  int64_t height = 0;
+  int64_t width = 0;
+  int64_t channels = 0;
+};
+
+/// Which method, and for what: all that one is made from, but for the processor.
+struct ProductChoice {
+  enum class Kind : uint8_t { vector, packed, small, windowed };
+  Kind kind = Kind::packed;
+  ProductType type = ProductType::f32;
+  int64_t rows = 0;
+  int64_t columns = 0;
+  int64_t k = 0;
+  WindowedPicture picture = {};
+};
+
 /// How products of one shape are computed on one processor.
 class ProductMethod {
  public:
   virtual ~ProductMethod() = default;
+
+  ProductChoice choice;  ///< what it was made from
 
   /// Lines are packed in panels of this many; the last may be short, and is filled up with zeros.
   virtual int64_t a_panel() const = 0;
@@ -166,6 +186,9 @@ class ProductMethod {
 /// `packed` is where the first of them is in the first panel; nothing of other steps is touched.
 void pack_steps(const ProductMethod& method, bool is_lhs, const ProductOperand& steps, void* packed);
 
+/// The method that was chosen, perhaps by another process with the same processor.
+std::unique_ptr<const ProductMethod> make_product_method(const ProductChoice& choice, const Cpu& cpu);
+
 /// The method for products over `k` elements (0 gives zeros) of blocks of about `rows` by `columns`. A single
 /// row reads B where it lies, unless B is packed for many products.
 std::unique_ptr<const ProductMethod> choose_product_method(ProductType type, int64_t rows, int64_t columns,
@@ -174,13 +197,6 @@ std::unique_ptr<const ProductMethod> choose_product_method(ProductType type, int
 /// The method that reads operands of small products where they lie, if these are small enough; else null.
 std::unique_ptr<const ProductMethod> choose_small_method(ProductType type, int64_t rows, int64_t columns,
                                                          int64_t k, const Cpu& cpu);
-
-/// A B that is windows of 3x3 in steps of one over channels of a picture: where they may be.
-struct WindowedPicture {
-  int64_t height;
-  int64_t width;
-  int64_t channels;
-};
 
 /// The method for `batch` products with such windows, which are read by multiply_windows, if it is faster
 /// than that of all products; else null. So many different A are packed in every run.

@@ -83,7 +83,7 @@ class SmallMethod final : public ProductMethod {
 
 }  // namespace
 
-std::unique_ptr<const ProductMethod> small_method(ProductType type, const Cpu& cpu) {
+std::unique_ptr<ProductMethod> small_method(ProductType type, const Cpu& cpu) {
   return std::make_unique<SmallMethod>(type, kernels_for(type, cpu));
 }
 

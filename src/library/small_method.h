@@ -7,6 +7,6 @@
 namespace tokamak {
 
 /// Small products, of operands that stay in the first cache: see ProductMethod::multiply_batch.
-std::unique_ptr<const ProductMethod> small_method(ProductType type, const Cpu& cpu);
+std::unique_ptr<ProductMethod> small_method(ProductType type, const Cpu& cpu);
 
 }  // namespace tokamak

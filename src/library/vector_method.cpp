@@ -116,7 +116,7 @@ class VectorMethod final : public ProductMethod {
 
 }  // namespace
 
-std::unique_ptr<const ProductMethod> vector_method(ProductType type, int64_t k, const Cpu& cpu) {
+std::unique_ptr<ProductMethod> vector_method(ProductType type, int64_t k, const Cpu& cpu) {
   const ProductKernels& kernels = kernels_for(type, cpu);
   if (type == ProductType::f32) return std::make_unique<VectorMethod<float>>(k, kernels);
   return std::make_unique<VectorMethod<double>>(k, kernels);

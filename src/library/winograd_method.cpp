@@ -358,8 +358,8 @@ class WinogradMethod final : public ProductMethod {
 
 }  // namespace
 
-std::unique_ptr<const ProductMethod> winograd_method(ProductType type, int64_t rows,
-                                                     const WindowedPicture& picture, const Cpu& cpu) {
+std::unique_ptr<ProductMethod> winograd_method(ProductType type, int64_t rows, const WindowedPicture& picture,
+                                               const Cpu& cpu) {
   return std::make_unique<WinogradMethod>(type, rows, picture, cpu);
 }
 
@@ -372,6 +372,7 @@ std::unique_ptr<const ProductMethod> choose_window_method(ProductType type, int6
     return nullptr;
   auto method = std::make_unique<WinogradMethod>(type, rows, picture, cpu);
   if (method->cost(batch, packed_a, cpu.l2_bytes) > kWorthwhile) return nullptr;
+  method->choice = {.kind = ProductChoice::Kind::windowed, .type = type, .rows = rows, .picture = picture};
   return method;
 }
 

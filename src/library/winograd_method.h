@@ -26,7 +26,7 @@ namespace tokamak {
 /// The lines of B are the positions [height, width] of the window, and its last two contracted axes go over
 /// the window in the same steps (of memory, and of bounds, of which there are no others). Those before are
 /// channels. A panel of B is a row of tiles; it is read where it lies, by multiply_windows alone.
-std::unique_ptr<const ProductMethod> winograd_method(ProductType type, int64_t rows,
-                                                     const WindowedPicture& picture, const Cpu& cpu);
+std::unique_ptr<ProductMethod> winograd_method(ProductType type, int64_t rows, const WindowedPicture& picture,
+                                               const Cpu& cpu);
 
 }  // namespace tokamak

@@ -19,8 +19,8 @@ namespace tokamak {
 /// Where a step finds a buffer.
 struct Place {
   enum class Kind : uint8_t { input, output, arena, constant, block };
-  Kind kind;
-  int64_t at;          ///< position of the input, output or constant; offset in the arena; unused for blocks
+  Kind kind = Kind::arena;
+  int64_t at = 0;      ///< position of the input, output or constant; offset in the arena; unused for blocks
   int64_t offset = 0;  ///< bytes from there to what is read
 };
 
@@ -40,7 +40,7 @@ struct BlockMaker {
 
 /// One operand of a product, in the memory of a program.
 struct BlockOperand {
-  DType dtype;
+  DType dtype = DType::f32;
   OperandRead read;              ///< its `array` is not used
   Place place;                   ///< of the array; a block: made by the stage before, or only there packed
   std::vector<int64_t> strides;  ///< bytes, by axis of the array

@@ -16,20 +16,20 @@ namespace {
 
 constexpr double kFar = std::numeric_limits<double>::infinity();
 constexpr int64_t kBias = 1023;
-constexpr int64_t kExponent = int64_t{0x7ff} << 52;
+constexpr uint64_t kExponent = uint64_t{0x7ff} << 52;
 
 /// A format as the loop below wants it.
 struct Places {
   double limit;     ///< what infinity counts as
   double smallest;  ///< normal number
   double largest;   ///< power of two
-  int64_t turned;   ///< the bits of a power of two taken from it are those of the number of its units in 1
+  uint64_t turned;  ///< the bits of a power of two taken from it are those of the number of its units in 1
 
   explicit Places(const test::FloatShape& shape)
       : limit(std::ldexp(1.0, shape.max_exponent)),
         smallest(std::ldexp(1.0, shape.min_exponent - 1)),
         largest(std::ldexp(1.0, shape.max_exponent - 1)),
-        turned((2 * kBias + shape.digits - 1) << 52) {}
+        turned(static_cast<uint64_t>(2 * kBias + shape.digits - 1) << 52) {}
 };
 
 /// x where it is NaN.
@@ -41,7 +41,7 @@ inline double error_in_ulp(const Places& places, double result, double wanted) {
   const double got = greater(-places.limit, lesser(places.limit, result));
   const double truth = greater(-places.limit, lesser(places.limit, wanted));
   const double size = lesser(places.largest, greater(places.smallest, std::fabs(truth)));
-  const double scale = std::bit_cast<double>(places.turned - (std::bit_cast<int64_t>(size) & kExponent));
+  const double scale = std::bit_cast<double>(places.turned - (std::bit_cast<uint64_t>(size) & kExponent));
   const double distance = std::fabs(got - truth) * scale;
   const bool other_sign = (std::bit_cast<int64_t>(result) ^ std::bit_cast<int64_t>(wanted)) < 0;
   const double error = (result == 0) & other_sign ? kFar : distance;

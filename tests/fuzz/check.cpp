@@ -8,6 +8,8 @@
 #include <cstring>
 #include <memory>
 
+#include "cache/disk_cache.h"
+#include "driver/kept_program/kept_program.h"
 #include "fuzz/program.h"
 #include "interp/oracle/oracle.h"
 #include "native/check.h"
@@ -143,7 +145,7 @@ class Checker {
   }
 
   /// The same bits for any number of threads and any chunks, anywhere in memory, with the profiler and
-  /// without.
+  /// without, and as the disk cache keeps it.
   std::string run_again(const Program& program, const Program& finely, const std::vector<Tensor>& first) {
     auto differs = [&](const Program& which, const std::vector<Arranged>& arguments, const std::string& how) {
       const std::string wrong = same_results(testing::run(which, arguments), first);
@@ -165,7 +167,13 @@ class Checker {
       if (program_.arrangements[i] == Arrangement::dense)
         elsewhere[i] = arrange(program_.arguments[i], Arrangement::unaligned);
     }
-    return wrong.empty() ? differs(program, elsewhere, "with unaligned arguments") : wrong;
+    if (wrong.empty()) wrong = differs(program, elsewhere, "with unaligned arguments");
+    const std::optional<std::string> kept = encode_program(program, program.steps.size());
+    if (!wrong.empty() || !kept || DiskCache::instance() == nullptr) return wrong;
+    DiskCache::finish();
+    const std::optional<KeptProgram> found = decode_program(*kept, current_cpu());
+    if (!found) return "the next process would not find it";
+    return differs(*found->program, arguments_, "as the next process finds it");
   }
 
   /// Arguments whose memory results may take over.

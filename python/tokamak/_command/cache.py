@@ -12,7 +12,7 @@ from .failure import usage_error
 
 NAME = "cache"
 SUMMARY = "show or remove what is kept on disk; show the programs that a script compiles"
-ABOUT = """Compiled kernels are kept on disk, for the processes that come later:
+ABOUT = """Compiled programs and kernels are kept on disk, for the processes that come later:
 
   tokamak cache         how much there is, where, and how much there may be
   tokamak cache list    each of them, the last used first

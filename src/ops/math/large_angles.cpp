@@ -98,18 +98,26 @@ double sine_of_sum(double x, unsigned more_turns) {
 
 bool is_number(double x) { return x - x == 0; }
 
+/// The table begins with what angles of 1 need.
+bool is_small(double x) { return ::fabs(x) < 1; }
+
 }  // namespace
 
 double large_sin(double x) {
   if (!is_number(x)) return x - x;
+  if (is_small(x)) return ::sin(x);
   const double result = sine_of_sum(x, 0);
   return x < 0 ? -result : result;
 }
 
-double large_cos(double x) { return is_number(x) ? sine_of_sum(x, 1) : x - x; }
+double large_cos(double x) {
+  if (!is_number(x)) return x - x;
+  return is_small(x) ? ::cos(x) : sine_of_sum(x, 1);
+}
 
 double large_tan(double x) {
   if (!is_number(x)) return x - x;
+  if (is_small(x)) return ::tan(x);
   const Reduced r = reduce(x);
   const long double near = ::tanl(r.rest);
   const auto result = static_cast<double>(r.quarter_turns % 2 == 0 ? near : -1 / near);

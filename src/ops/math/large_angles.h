@@ -1,7 +1,8 @@
 #pragma once
 
-// Functions of angles of at least 1, however large. The C library's are off by thousands of ULP where an
-// angle is next to a multiple of pi/2.
+// Functions of angles however large. The C library's are off by thousands of ULP where a large angle is next
+// to a multiple of pi/2. Vectors have small angles beside large ones, whose results nobody takes: they may be
+// any angles.
 
 namespace tokamak::math {
 

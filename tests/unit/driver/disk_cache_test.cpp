@@ -52,11 +52,14 @@ class DiskPrograms : public ::testing::Test {
     const Compiled compiled = compile(graph, std::vector<Layout>(graph.parameters().size()));
     return std::ranges::count_if(compiled.explanation->kernels(), &KernelReport::from_disk_cache);
   }
-  /// The entry of the one kernel there is; what kernels may share has entries of its own.
+  /// The entry of the one kernel there is; what kernels may share, and the program, have entries of their
+  /// own.
   static std::filesystem::path kernel_file() {
     DiskCache::finish();
-    for (const auto& one : std::filesystem::directory_iterator(DiskCache::instance()->folder().path()))
-      if (content_of(one.path()).find("lanewise for") == std::string::npos) return one.path();
+    Problem problem;
+    for (const DiskCache::Entry& entry : DiskCache::instance()->entries(problem))
+      if (!entry.label.starts_with("lanewise for") && !entry.label.starts_with("program "))
+        return DiskCache::instance()->folder().path() + "/" + entry.name;
     throw std::runtime_error("there is no entry of a kernel");
   }
   static std::string content_of(const std::filesystem::path& path) {

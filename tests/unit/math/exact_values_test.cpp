@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "math/column_builder.h"
+#include "ops/math/large_angles.h"
 #include "ops/math/math.h"
 
 namespace tokamak::test {
@@ -173,6 +174,19 @@ TEST(ExactValues, PowersAndRoots) {
   UNARY(rsqrt, 0.0, kInf);
   UNARY(rsqrt, kInf, 0);
   UNARY(rsqrt, -1, kNaN);
+}
+
+/// Lanes with small angles go the way of the large ones beside them, and come out of it.
+TEST(ExactValues, SmallAnglesBesideLargeOnes) {
+  for (const double x : {0.0, -0.0, 5e-324, 1e-300, 1e-9, 0.5, 0.999, -0.25}) {
+    EXPECT_EQ(math::large_sin(x), std::sin(x)) << x;
+    EXPECT_EQ(std::signbit(math::large_sin(x)), std::signbit(x)) << x;
+    EXPECT_EQ(math::large_cos(x), std::cos(x)) << x;
+    EXPECT_EQ(math::large_tan(x), std::tan(x)) << x;
+  }
+  EXPECT_DOUBLE_EQ(math::large_sin(1.0), std::sin(1.0));
+  EXPECT_DOUBLE_EQ(math::large_cos(-1.0), std::cos(1.0));
+  EXPECT_DOUBLE_EQ(math::large_tan(-1.0), -std::tan(1.0));
 }
 
 }  // namespace tokamak::test
