@@ -263,11 +263,14 @@ class CodeMaking {
 
 }  // namespace
 
+bool CompiledKernel::has_code() const {
+  return product == nullptr ? code != nullptr : !codes_of(*product).empty();
+}
+
 bool CompiledKernel::is_from_disk() const {
   if (product == nullptr) return code != nullptr && code->from_disk();
-  const std::vector<RowCode> codes = codes_of(*product);
-  return !codes.empty() &&
-         std::ranges::all_of(codes, [](const RowCode& one) { return one.code->from_disk(); });
+  return has_code() &&
+         std::ranges::all_of(codes_of(*product), [](const RowCode& one) { return one.code->from_disk(); });
 }
 
 KernelCompilation::KernelCompilation(const std::vector<KernelRequest>& requests, CodeOptions code,
@@ -330,10 +333,11 @@ std::vector<std::shared_ptr<const CompiledKernel>> KernelCompilation::finish() {
   }
   for (size_t i = 0; i < keys_.size(); ++i) kernels_[i] = kernels_[first_with.at(keys_[i])];
   if (logging::enabled(logging::Channel::cache)) {
-    const auto from_disk = static_cast<size_t>(
-        std::ranges::count_if(missing, [&](size_t i) { return kernels_[i]->is_from_disk(); }));
-    std::string text = std::to_string(keys_.size()) + " kernels, " +
-                       std::to_string(missing.size() - from_disk) + " compiled";
+    const auto from_disk =
+        std::ranges::count_if(missing, [&](size_t i) { return kernels_[i]->is_from_disk(); });
+    const auto with_code = std::ranges::count_if(missing, [&](size_t i) { return kernels_[i]->has_code(); });
+    std::string text =
+        std::to_string(keys_.size()) + " kernels, " + std::to_string(with_code - from_disk) + " compiled";
     if (from_disk > 0) text += ", " + std::to_string(from_disk) + " from the disk cache";
     logging::log(logging::Channel::cache, text);
     DiskCache::log_notes();

@@ -33,6 +33,7 @@ struct CompiledKernel {
   const std::shared_ptr<const LoopKernel>& loops_of_code() const {
     return general != nullptr ? general->loops : loops;
   }
+  bool has_code() const;
   /// It has code, and all of it was in the disk cache.
   bool is_from_disk() const;
 };

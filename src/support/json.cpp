@@ -63,4 +63,10 @@ std::string json_string(std::string_view text) {
   return quoted + '"';
 }
 
+std::string json_number(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.17g", value);
+  return text;
+}
+
 }  // namespace tokamak

@@ -28,7 +28,7 @@ const place_text = (line) => `${line.file.split("/").pop()}:${line.line}${line.f
       el("h1", {}, el("span", {class: "mono"}, e.name), ": what Tokamak made of it"),
       el("p", {class: "soft"}, `Tokamak ${e.version}, ${format.plural(e.threads, "thread")}`),
       el("div", {class: "tiles"},
-         tile("kernels", String(kernels.length), `for ${format.plural(e.computed, "operation")}`),
+         tile("kernels", String(e.running), e.purpose),
          tile("memory of a call", format.bytes(memory.peak_bytes), planned),
          tile("traffic", format.bytes(moved), `${copied ? `${format.bytes(copied)} of it copies; ` : ""}${format.count(sum(kernels, (one) => one.flops))} operations on elements`),
          measured ? tile("a call takes", format.time(measured.seconds), `${format.time(measured.kernel_seconds)} in kernels; ${format.percent(measured.share)} of the roofline`) : tile("predicted", format.time(sum(kernels, (one) => one.predicted_seconds)), "roughly; not measured"),
