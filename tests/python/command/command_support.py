@@ -27,6 +27,38 @@ class Model:
     def forward(params, x):
         return params["w"] @ x + params["b"][0]
 
+class Layer:
+    def __init__(self, width=4):
+        self.weights = np.ones((width, width), np.float32)
+
+    def forward(self, x):
+        return np.maximum(x @ self.weights, 0)
+
+    @tk.jit
+    def jitted(self, x):
+        return np.maximum(x @ self.weights, 0)
+
+class Scale:
+    def __init__(self, factor):
+        self.factor = factor
+
+    def forward(self, x):
+        return x * self.factor
+
+class Broken:
+    def __init__(self):
+        raise ValueError("cannot be made")
+
+    def forward(self, x):
+        return x
+
+scale = Scale(3)
+
+def wasteful(x):
+    unused = np.exp(x)
+    total = x.sum()
+    return x - total, total
+
 def untraceable(x):
     return x if x.sum() > 0 else -x
 
