@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
 namespace tokamak {
 namespace {
@@ -65,7 +66,10 @@ std::string json_string(std::string_view text) {
 
 std::string json_number(double value) {
   char text[40];
-  std::snprintf(text, sizeof text, "%.17g", value);
+  for (int digits = 15; digits <= 17; ++digits) {
+    std::snprintf(text, sizeof text, "%.*g", digits, value);
+    if (std::strtod(text, nullptr) == value) break;
+  }
   return text;
 }
 

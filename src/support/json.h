@@ -12,7 +12,7 @@ std::string valid_utf8(std::string_view text);
 /// The text as a string of JSON, with its quotes. What is no UTF-8 becomes U+FFFD.
 std::string json_string(std::string_view text);
 
-/// With all its digits.
+/// With as many digits as tell it from all others.
 std::string json_number(double value);
 
 inline const char* json_bool(bool value) { return value ? "true" : "false"; }
