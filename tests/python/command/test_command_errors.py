@@ -20,7 +20,7 @@ from command_support import ARGS, command
         (
             ["script.py:activation"],
             1,
-            "activation(x, y) cannot be called without --args, such as --args \"f32[1024,1024], ",
+            'activation(x, y) cannot be called without --args, such as --args "f32[1024,1024], ',
         ),
         (["script.py:activation", *ARGS, "--seed", "1", "--args", "f32[3], z=f32[3]"], 1, "'y'"),
         (["script.py:activatoin"], 1, "did you mean activation?"),

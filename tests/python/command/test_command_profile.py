@@ -47,7 +47,10 @@ def test_profile_that_raises_before_anything_ran_keeps_the_file(folder, tmp_path
 def test_profile_of_a_function_that_raises(folder, tmp_path):
     for path in (tmp_path / "t.json", tmp_path / "t.html"):
         message = command(folder, "profile", "script.py:raises", "--args", "f32[3]", "-o", path, code=1)
-        assert "KeyError: 'mine'" in message and f"nothing of Tokamak's ran until then; {path} has no events" in message
+        assert (
+            "KeyError: 'mine'" in message
+            and f"nothing of Tokamak's ran until then; {path} has no events" in message
+        )
         assert path.stat().st_size > 0
 
 

@@ -37,7 +37,9 @@ def test_profile_of_a_script_that_raises_late_has_its_table(folder, output):
 
 def profiled(folder, script, *words):
     """A script of these lines under `tokamak profile`."""
-    (folder / "case.py").write_text("import os, sys, threading, time\nimport numpy as np, tokamak as tk\n" + script)
+    (folder / "case.py").write_text(
+        "import os, sys, threading, time\nimport numpy as np, tokamak as tk\n" + script
+    )
     words = [sys.executable, "-m", "tokamak", "profile", "case.py", *map(str, words)]
     return subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=120)
 
@@ -199,7 +201,9 @@ def test_what_is_left_where_a_page_cannot_be_written_is_named(folder, tmp_path, 
 
 def test_profile_of_a_script_that_raises(folder, tmp_path):
     message = command(folder, "profile", "boom.py", "-o", tmp_path / "t.json", code=1)
-    assert "ZeroDivisionError" in message and f"ran until then; {tmp_path / 't.json'} has no events" in message
+    assert (
+        "ZeroDivisionError" in message and f"ran until then; {tmp_path / 't.json'} has no events" in message
+    )
     assert tk.load_profile(tmp_path / "t.json").problem is None
     assert "cannot write" in command(folder, "profile", "script.py", "-o", "/nowhere/t.json", code=1)
 

@@ -350,7 +350,8 @@ TEST(Report, TheSummaryHasDeadCode) {
 }
 
 TEST(Report, RoutinesOfTheLibraryHaveNoCode) {
-  const Explanation e = explained("func @f(%x: f32[600]) {\n %0 = exp %x\n %1 = sort %0 {axis=0}\n return %1\n}");
+  const Explanation e =
+      explained("func @f(%x: f32[600]) {\n %0 = exp %x\n %1 = sort %0 {axis=0}\n return %1\n}");
   ASSERT_EQ(e.kernels().size(), 2U);
   EXPECT_TRUE(e.kernels()[0].has_code);
   EXPECT_FALSE(e.kernels()[1].has_code);
