@@ -194,9 +194,16 @@ class Comparison:
             return f"{self.compiled.explanation._native.headline}; there is nothing to compare"
         if not self.compiled.kernels:
             return "compiled, nothing is left to run"
-        traffic = _ratio(self.eager.bytes, self.compiled.bytes)
-        moved = f", {traffic:.{digits}f} times less memory traffic" if self.compiled.bytes else ""
-        return f"{self.speedup:.{digits}f} times as fast{moved}"
+        return f"{self.speedup:.{digits}f} times as fast, {self._traffic_text(digits)}"
+
+    def _traffic_text(self, digits: int) -> str:
+        eager, compiled = self.eager.bytes, self.compiled.bytes
+        if not compiled:
+            return "no memory traffic is left" if eager else "without memory traffic"
+        times = f"{max(eager, compiled) / max(1, min(eager, compiled)):.{digits}f}"
+        if float(times) == 1:
+            return "the same memory traffic"
+        return f"{times} times {'less' if eager > compiled else 'as much'} memory traffic"
 
 
 class _Chart:

@@ -113,6 +113,13 @@ def test_explain_and_compare_count_the_same(function, why):
     assert c.compiled.kernels == [] and e._native.running == 0
 
 
+def test_traffic_that_stays_is_said_to():
+    c = tk.compare(lambda x: x, X)
+    assert c.verdict().endswith(" times as fast, the same memory traffic")
+    c = tk.compare(lambda x: x.sum(axis=0) + x.sum(axis=0), X)
+    assert "less memory traffic" in c.verdict()
+
+
 def test_nothing_is_left_to_run():
     def unused(x):
         np.exp(x)

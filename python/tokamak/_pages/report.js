@@ -229,7 +229,7 @@ const place_text = (line) => `${line.file.split("/").pop()}:${line.line}${line.f
   }
   function memorySection() {
     const inPlace = memory.buffers.filter((one) => one.in_place_of !== null).length, again = reuseOf(memory.buffers).filter((list) => list.length).length;
-    if (!memory.peak_bytes) return section("memory", "Memory", el("p", {class: "soft"}, "A call takes no memory beside its arguments and constants."));
+    if (!memory.buffers.some((one) => one.bytes)) return section("memory", "Memory", el("p", {class: "soft"}, "A call takes no memory beside its arguments and constants."));
     return section("memory", "Memory", memoryBars(memory),
                    el("p", {class: "soft"}, "What a call takes beside its arguments and constants. The arena holds intermediate values, operands that are packed as a whole and partial sums; results are those that do not lie where an argument does, copies of results that are returned twice included; scratch is what the threads take while a kernel runs, of the kernel that takes most. With a buffer for every operation, each has memory of its own, and so have results, packed operands and partial sums; views have none."),
                    el("p", {class: "soft"}, `Kernels run from left to right; a bar is a buffer, from the kernel that makes it to the last that reads it, at its place in the arena. ${format.plural(again, "buffer")} ${again === 1 ? "lies" : "lie"} where others lay before, ${inPlace} in place of an operand.`),

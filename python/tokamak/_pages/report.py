@@ -214,6 +214,8 @@ def _details(name: str, text: str) -> str:
 
 def _table(e: Explanation) -> str:
     kernels, columns, left = kernel_table(e)
+    if not kernels:
+        return ""
     heads = "".join(f"<th>{head}</th>" for head in ("kernel", *columns))
     rows = [
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in (kernel.name, *cells)) + "</tr>"
