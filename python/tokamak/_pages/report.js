@@ -92,7 +92,8 @@ const place_text = (line) => `${line.file.split("/").pop()}:${line.line}${line.f
       if (!source.parts.length) sourceParts.append(el("p", {class: "soft"}, "The file cannot be read."));
       for (const part of source.parts) sourceParts.append(el("pre", {class: "code source", tabindex: 0}, part.lines.map((text, i) => lineOf(source, part.first + i, text))));
     }
-    return section("source", "Your code", el("p", {class: "soft"}, "Each line with the kernels its operations went into, by colour."), sourceParts);
+    const about = e.sources.length ? "Each line with the kernels its operations went into, by colour." : "No line of yours has an operation.";
+    return section("source", "Your code", el("p", {class: "soft"}, about), sourceParts);
   }
 
   // ---- Kernels

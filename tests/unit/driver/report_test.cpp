@@ -357,6 +357,17 @@ TEST(Report, RoutinesOfTheLibraryHaveNoCode) {
   EXPECT_FALSE(e.kernels()[1].has_code);
 }
 
+TEST(Report, WhatOneThreadDoesAtOnceWaitsForNoOther) {
+  const auto predicted = [](const std::string& size) {
+    return explained("func @f(%x: f32[" + size + "]) {\n %0 = add %x, 1.0\n return %0\n}")
+        .kernels()[0]
+        .predicted_ns;
+  };
+  EXPECT_LT(predicted("10"), 200);
+  EXPECT_LT(predicted("1000"), 1000);
+  EXPECT_GT(predicted("1000000"), 10000);
+}
+
 TEST(Report, PredictsNothingForKernelsWithoutElements) {
   const Explanation e = explained("func @f(%x: f32[0,3]) {\n %0 = exp %x\n return %0\n}");
   for (const KernelReport& kernel : e.kernels()) EXPECT_EQ(kernel.step, -1);
