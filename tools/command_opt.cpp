@@ -6,8 +6,8 @@
 #include "commands.h"
 #include "files.h"
 #include "ir/text.h"
-#include "json_text.h"
 #include "passes/pipeline.h"
+#include "support/json.h"
 
 namespace tokamak::tool {
 namespace {

@@ -11,8 +11,8 @@
 #include "interp/interpreter.h"
 #include "ir/text.h"
 #include "ir/text_literal.h"
-#include "json_text.h"
 #include "passes/pipeline.h"
+#include "support/json.h"
 
 namespace tokamak::tool {
 namespace {

@@ -65,9 +65,10 @@ struct TOKAMAK_API KernelReport {
   /// Its arithmetic with loads and stores: as many multiplications and additions of f32 as a core can do in
   /// the time that it takes.
   double work = 0;
-  double predicted_ns = 0;       ///< roughly, with all threads, on a machine that was not measured
-  int64_t tasks = 1;             ///< that threads may share
-  int step = -1;                 ///< of the program; -1: nothing to do
+  double predicted_ns = 0;  ///< roughly, with all threads, on a machine that was not measured
+  int64_t tasks = 1;        ///< that threads may share
+  int step = -1;            ///< of the program; -1: nothing to do
+  bool has_code = false;    ///< made for it; routines of the library, as sorts and plain products, have none
   bool from_disk_cache = false;  ///< its code was made by a process before this one
 
   std::string llvm() const;  ///< made when asked for, of all its stages
@@ -124,6 +125,10 @@ struct RefusedFusion {
   SourceLocation line = {};
 };
 
+/// "sub into the kernel of reduce_sum: it needs the finished reduction": `it` is the consumer, which would
+/// have joined the kernel that has the producer.
+TOKAMAK_API std::string to_string(const RefusedFusion& refused);
+
 /// What a stage of compiling took.
 struct StageTime {
   std::string stage;
@@ -171,6 +176,15 @@ class TOKAMAK_API Explanation {
 
   /// All but times(), which is made now unless it is there.
   const Contents& contents() const;
+
+  /// What kernels compute: positions in operations(), without arguments, numbers and views.
+  std::vector<int> computed() const;
+  /// What the function computes and nothing needs: positions in traced(), without views, which cost nothing.
+  std::vector<int> dead() const;
+  /// How many kernels have something to do, and what they are for: "for 6 operations".
+  int running() const;
+  std::string purpose() const;
+  std::string headline() const;  ///< both: "1 kernel for 6 operations"
 
   /// A summary for a terminal.
   std::string to_string() const;

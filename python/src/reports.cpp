@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "driver/prediction.h"
+#include "driver/report_json.h"
 #include "tokamak/explanation.h"
 
 namespace nb = nanobind;
@@ -97,6 +98,7 @@ void bind_kernel(nb::module_& module) {
       .def_ro("predicted_ns", &KernelReport::predicted_ns)
       .def_ro("tasks", &KernelReport::tasks)
       .def_ro("step", &KernelReport::step)
+      .def_ro("has_code", &KernelReport::has_code)
       .def_ro("from_disk_cache", &KernelReport::from_disk_cache)
       .def_prop_ro("llvm", &KernelReport::llvm, nb::call_guard<nb::gil_scoped_release>())
       .def_prop_ro("asm", &KernelReport::assembly, nb::call_guard<nb::gil_scoped_release>())
@@ -154,9 +156,9 @@ void bind_parts(nb::module_& module) {
       .def_ro("producer_operation", &RefusedFusion::producer_operation)
       .def_ro("consumer_operation", &RefusedFusion::consumer_operation)
       .def_ro("line", &RefusedFusion::line)
-      .def("__repr__", [](const RefusedFusion& refused) {
-        return "<" + refused.producer + " not into " + refused.consumer + ": " + refused.reason + ">";
-      });
+      .def("__str__", [](const RefusedFusion& refused) { return to_string(refused); })
+      .def("__repr__",
+           [](const RefusedFusion& refused) { return "<not fused: " + to_string(refused) + ">"; });
 
   nb::class_<StageTime>(module, "StageTime")
       .def_ro("stage", &StageTime::stage)
@@ -187,6 +189,18 @@ void bind_reports(nb::module_& module) {
       .def_prop_ro("refused", &Explanation::refused)
       .def_prop_ro("times", &Explanation::times)
       .def_prop_ro("steps", &Explanation::steps)
+      .def_prop_ro("computed", &Explanation::computed)
+      .def_prop_ro("dead", &Explanation::dead)
+      .def_prop_ro("running", &Explanation::running)
+      .def_prop_ro("purpose", &Explanation::purpose)
+      .def_prop_ro("headline", &Explanation::headline)
+      .def(
+          "to_json",
+          [](const Explanation& explanation, const std::string& function,
+             const std::vector<std::string>& shown) {
+            return explanation_json(function, explanation, shown);
+          },
+          nb::arg("function"), nb::arg("shown"), nb::call_guard<nb::gil_scoped_release>())
       .def("__str__", &Explanation::to_string)
       .def("__repr__", &Explanation::to_string);
 }

@@ -1,5 +1,6 @@
 #include "tracing.h"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -120,13 +121,14 @@ std::optional<PlaceOfPart> place_of_part(const LeafSpec& spec, const ArgumentPar
 /// Compiles the graph for these arguments and adds the program to `table`; and to `hot` under the static
 /// values, when calls of this form can take the hot path. `known` are the numbers among the arguments whose
 /// values are part of the program, `orders` those of the axes of the outputs in memory; `tracing` is what
-/// recording the graph took, in milliseconds; `called` is what the user calls the function.
+/// recording the graph took, in milliseconds, if it was recorded; `called` is what the user calls the
+/// function.
 void compile_into(CallTable& table, CallTable* hot, const nb::list& objects, const Graph& graph, bool fuse,
                   bool optimize, bool fast_math, const std::vector<int>& donated,
                   const std::vector<Written>& written, const std::vector<int>& taken, const std::string& form,
                   const nb::object& build, const std::vector<nb::object>& statics, const nb::object& guards,
-                  const std::vector<size_t>& known, const std::vector<AxisOrder>& orders, double tracing,
-                  const std::string& called) {
+                  const std::vector<size_t>& known, const std::vector<AxisOrder>& orders,
+                  const std::optional<double>& tracing, const std::string& called) {
   Leaves leaves(objects);
   if (leaves.bad >= 0) throw InternalError("compiling for something that is no argument");
   std::vector<Layout> layouts;
@@ -165,7 +167,7 @@ void compile_into(CallTable& table, CallTable* hot, const nb::list& objects, con
     nb::gil_scoped_release release;
     return compile(graph, layouts, options);
   }();
-  compiled.explanation->add_tracing(tracing);
+  if (tracing) compiled.explanation->add_tracing(*tracing);
   for (const Written& one : written)
     compiled.explanation->note_written(static_cast<size_t>(std::get<0>(one)));
   entry->program = std::move(compiled.program);
@@ -197,6 +199,12 @@ void compile_into(CallTable& table, CallTable* hot, const nb::list& objects, con
     hot->add(alias);
   }
   table.add(entry.release());
+}
+
+std::vector<std::string> types_of(const Graph& graph, const std::vector<Value>& values) {
+  std::vector<std::string> types;
+  for (Value value : values) types.push_back(to_string(graph.type_of(value)));
+  return types;
 }
 
 /// For every value of the graph whether `last` is computed from it.
@@ -411,7 +419,14 @@ PyType_Slot kTableSlots[] = {
 void note_captured(PyObject* ndarray) { PythonTrace::note(ndarray); }
 
 void bind_tracing(nb::module_& module) {
-  nb::class_<Graph>(module, "Graph").def("__str__", [](const Graph& graph) { return print(graph); });
+  nb::class_<Graph>(module, "Graph")
+      .def("__str__", [](const Graph& graph) { return print(graph); })
+      .def_prop_ro("name", &Graph::name)
+      .def_prop_ro("parameter_types", [](const Graph& graph) { return types_of(graph, graph.parameters()); })
+      .def_prop_ro("output_types", [](const Graph& graph) { return types_of(graph, graph.outputs()); });
+  module.def(
+      "parse", [](const std::string& text, const std::string& file) { return parse(text, file); },
+      nb::arg("text"), nb::arg("file"));
 
   nb::class_<PythonTrace>(module, "Trace")
       .def(nb::init<std::string>(), nb::arg("name"))
@@ -431,7 +446,7 @@ void bind_tracing(nb::module_& module) {
       .def("compile", compile_into, nb::arg("hot").none(), nb::arg("leaves"), nb::arg("graph"),
            nb::arg("fuse"), nb::arg("optimize"), nb::arg("fast_math"), nb::arg("donated"), nb::arg("written"),
            nb::arg("taken"), nb::arg("form"), nb::arg("build").none(), nb::arg("statics"),
-           nb::arg("guards").none(), nb::arg("known"), nb::arg("orders"), nb::arg("tracing"),
+           nb::arg("guards").none(), nb::arg("known"), nb::arg("orders"), nb::arg("tracing").none(),
            nb::arg("called"))
       .def("clear", &CallTable::clear)
       .def("__len__", &CallTable::size)

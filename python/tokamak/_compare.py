@@ -113,10 +113,21 @@ class Comparison:
         """The time of the first over that of the second: infinite where compiling leaves nothing to run, 1 where neither runs anything."""
         return _ratio(self.eager.ns, self.compiled.ns)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no kernels run either way, as where arrays have no elements."""
+        return not self.eager.kernels and not self.compiled.kernels
+
     def to_dict(self) -> dict[str, Any]:
         """What the page is made from."""
         runs = [self.eager.to_dict(), self.compiled.to_dict()]
-        return {"kind": "comparison", "title": self.name, "agree": self.agree, "runs": runs}
+        return {
+            "kind": "comparison",
+            "title": self.name,
+            "verdict": self.verdict(),
+            "agree": self.agree,
+            "runs": runs,
+        }
 
     def save(self, path: str | PathLike[str]) -> None:
         """A name that ends in .html gets a page with both on one axis, of time and of memory traffic; one that ends in .json what
@@ -165,7 +176,7 @@ class Comparison:
         width = width_of(sys.stdout) if width is None else width
         chart = _Chart(self, width)
         parts = [f"{self.name}: {self.verdict()}"]
-        for run in (self.eager, self.compiled):
+        for run in () if self.is_empty else (self.eager, self.compiled):
             parts.append("")
             parts.append(
                 f"{run.label}: {_format.plural(len(run.kernels), 'kernel')}, {_format.time_text(run.ns / 1e9)}, "
@@ -179,13 +190,20 @@ class Comparison:
 
     def verdict(self, digits: int = 2) -> str:
         """What compiling is worth, in words."""
-        if not self.eager.kernels and not self.compiled.kernels:
-            return "no kernels run either way, there is nothing to compare"
+        if self.is_empty:
+            return f"{self.compiled.explanation._native.headline}; there is nothing to compare"
         if not self.compiled.kernels:
             return "compiled, nothing is left to run"
-        traffic = _ratio(self.eager.bytes, self.compiled.bytes)
-        moved = f", {traffic:.{digits}f} times less memory traffic" if self.compiled.bytes else ""
-        return f"{self.speedup:.{digits}f} times as fast{moved}"
+        return f"{self.speedup:.{digits}f} times as fast, {self._traffic_text(digits)}"
+
+    def _traffic_text(self, digits: int) -> str:
+        eager, compiled = self.eager.bytes, self.compiled.bytes
+        if not compiled:
+            return "no memory traffic is left" if eager else "without memory traffic"
+        times = f"{max(eager, compiled) / max(1, min(eager, compiled)):.{digits}f}"
+        if float(times) == 1:
+            return "the same memory traffic"
+        return f"{times} times {'less' if eager > compiled else 'as much'} memory traffic"
 
 
 class _Chart:

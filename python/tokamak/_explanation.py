@@ -57,12 +57,14 @@ class Explanation:
     @property
     def computed(self) -> list[_native.OperationReport]:
         """Those of `operations` that kernels compute: no arguments, numbers or views."""
-        return [one for one in self.operations if one.kernels and not one.is_view and one.op != "constant"]
+        operations = self.operations
+        return [operations[i] for i in self._native.computed]
 
     @property
     def dead(self) -> list[_native.OperationReport]:
         """What the function computes and nothing needs. Views, which cost nothing, and unused arguments are left out."""
-        return [one for one in self.traced if one.is_dead and not one.is_view and one.inputs]
+        traced = self.traced
+        return [traced[i] for i in self._native.dead]
 
     @property
     def passes(self) -> list[_native.PassReport]:

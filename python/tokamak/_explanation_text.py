@@ -45,7 +45,7 @@ def render(e: Explanation, width: int, colour: bool) -> str:
     def style(text: str, kind: str) -> str:
         return f"\x1b[{_STYLES[kind]}m{text}\x1b[0m" if colour and text else text
 
-    head = f"{plural(len(e.kernels), 'kernel')} for {plural(len(e.computed), 'operation')}"
+    head = e._native.headline
     if len(e.name) + 2 + len(head) <= width:
         parts = [style(e.name, "name") + ": " + style(head, "bold")]
     else:
@@ -81,7 +81,8 @@ def notes_of(e: Explanation) -> list[tuple[str, str]]:
     total = number_text(sum(one.milliseconds for one in e.times))
     notes.append(("compiled", f"in {total} ms ({stages})"))
     if kept := sum(kernel.from_disk_cache for kernel in e.kernels):
-        notes.append(("disk cache", f"had {kept} of {plural(len(e.kernels), 'kernel')}"))
+        with_code = sum(kernel.has_code for kernel in e.kernels)
+        notes.append(("disk cache", f"had {kept} of {plural(with_code, 'kernel')}"))
     return notes
 
 
@@ -91,11 +92,15 @@ def _short(name: str, texts: list[str]) -> list[tuple[str, str]]:
 
 
 def _alike(e: Explanation) -> list[list[int]]:
-    """The kernels by rows of the table. Where they are too many for a row each, as those of unrolled loops are, equal ones share one."""
-    if len(e.kernels) <= _MOST_ROWS:
-        return [[i] for i in range(len(e.kernels))]
+    """The kernels that run by rows of the table. Where they are too many for a row each, as those of unrolled loops are, equal ones
+    share one."""
+    kernels = e.kernels
+    running = [i for i, kernel in enumerate(kernels) if kernel.step >= 0]
+    if len(running) <= _MOST_ROWS:
+        return [[i] for i in running]
     rows: dict[tuple[str, int, int, float], list[int]] = {}
-    for i, kernel in enumerate(e.kernels):
+    for i in running:
+        kernel = kernels[i]
         rows.setdefault((kernel.name, kernel.bytes_read, kernel.bytes_written, kernel.flops), []).append(i)
     return list(rows.values())
 
@@ -160,8 +165,4 @@ def _memory(e: Explanation) -> str:
 
 
 def _refusal(refused: _native.RefusedFusion) -> str:
-    times = f" ({refused.times} times)" if refused.times > 1 else ""
-    where = _place(refused.line)
-    return f"{refused.consumer} with {refused.producer}: {refused.reason}{times}" + (
-        f"  {where}" if where else ""
-    )
+    return f"{refused}  {_place(refused.line)}".rstrip()

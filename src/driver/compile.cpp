@@ -91,7 +91,7 @@ std::optional<Compiled> find_program(const Graph& graph, std::span<const Layout>
   Program& program = *found->program;
   program.name = options.called.empty() ? graph.name() : options.called;
   program.with_program = report_of(graph);
-  log_kernels(found->kernels, found->kernels, found->kernels);
+  log_kernels(found->kernels, found->codes, found->codes);
   clock.finish("disk cache");
   auto explain_later = [graph, layouts = std::vector<Layout>(layouts.begin(), layouts.end()), options] {
     const logging::Silence silence;

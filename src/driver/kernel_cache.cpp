@@ -263,11 +263,14 @@ class CodeMaking {
 
 }  // namespace
 
+bool CompiledKernel::has_code() const {
+  return product == nullptr ? code != nullptr : !codes_of(*product).empty();
+}
+
 bool CompiledKernel::is_from_disk() const {
   if (product == nullptr) return code != nullptr && code->from_disk();
-  const std::vector<RowCode> codes = codes_of(*product);
-  return !codes.empty() &&
-         std::ranges::all_of(codes, [](const RowCode& one) { return one.code->from_disk(); });
+  return has_code() &&
+         std::ranges::all_of(codes_of(*product), [](const RowCode& one) { return one.code->from_disk(); });
 }
 
 KernelCompilation::KernelCompilation(const std::vector<KernelRequest>& requests, CodeOptions code,
@@ -330,9 +333,12 @@ std::vector<std::shared_ptr<const CompiledKernel>> KernelCompilation::finish() {
   }
   for (size_t i = 0; i < keys_.size(); ++i) kernels_[i] = kernels_[first_with.at(keys_[i])];
   if (logging::enabled(logging::Channel::cache)) {
-    const auto from_disk = static_cast<size_t>(
-        std::ranges::count_if(missing, [&](size_t i) { return kernels_[i]->is_from_disk(); }));
-    log_kernels(keys_.size(), missing.size(), from_disk);
+    const auto count = [&](auto is_one) {
+      return static_cast<size_t>(
+          std::ranges::count_if(missing, [&](size_t i) { return is_one(*kernels_[i]); }));
+    };
+    log_kernels(keys_.size(), count([](const CompiledKernel& kernel) { return kernel.has_code(); }),
+                count([](const CompiledKernel& kernel) { return kernel.is_from_disk(); }));
   }
   return kernels_;
 }

@@ -33,6 +33,7 @@ struct CompiledKernel {
   const std::shared_ptr<const LoopKernel>& loops_of_code() const {
     return general != nullptr ? general->loops : loops;
   }
+  bool has_code() const;
   /// It has code, and all of it was in the disk cache.
   bool is_from_disk() const;
 };
@@ -68,8 +69,8 @@ class KernelCompilation {
   std::map<std::string, std::shared_ptr<CompiledKernel>> unfinished_;
 };
 
-/// Logs how many kernels a program has, how many of them were not there yet, and of these, how many the disk
-/// cache had.
+/// Logs how many kernels a program has, for how many there was no code yet, and for how many of these the
+/// disk cache had some.
 void log_kernels(size_t kernels, size_t made, size_t from_disk);
 
 }  // namespace tokamak

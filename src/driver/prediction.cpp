@@ -11,7 +11,8 @@ namespace {
 /// beside it, in other parts of the core.
 constexpr double kInstruction = 0.65;
 constexpr double kSortedPerNanosecond = 100;  // of `work_of`, while sort_cost counts nanoseconds
-constexpr double kStarting = 1e-6;            // seconds until threads work
+constexpr double kStepping = 5e-8;            // seconds, of any kernel
+constexpr double kStarting = 1e-6;            // until other threads work
 
 double work_of_nest(const LoopKernel& loops, const Nest& nest, const Cpu& cpu) {
   const TaskWork work = task_work(loops, nest, cpu);
@@ -75,14 +76,16 @@ double work_of(const CompiledKernel& kernel, int64_t tasks, const Cpu& cpu) {
 }
 
 double predicted_seconds(const KernelReport& kernel, const Roofline& roofline) {
-  const double share =
-      static_cast<double>(std::min<int64_t>(roofline.threads, std::max<int64_t>(kernel.tasks, 1))) /
-      roofline.threads;
   const int64_t touched = kernel.bytes_read + kernel.bytes_written;
   const double rate = rate_of(roofline, touched);
-  const double computing = kernel.work / (roofline.f32_flops * share);
-  const double moving = static_cast<double>(touched) / (rate * share);
-  return std::max(computing, moving) + kStarting;
+  const auto seconds_with = [&](int64_t threads) {
+    const double share = static_cast<double>(threads) / roofline.threads;
+    return std::max(kernel.work / (roofline.f32_flops * share),
+                    static_cast<double>(touched) / (rate * share));
+  };
+  const int64_t threads = std::clamp<int64_t>(kernel.tasks, 1, roofline.threads);
+  // What is done before others have begun is left to one.
+  return kStepping + std::min(seconds_with(1), seconds_with(threads) + kStarting);
 }
 
 }  // namespace tokamak

@@ -90,15 +90,30 @@ std::vector<Value> members_of(const FusedKernel& kernel) {
   return {members.begin(), members.end()};
 }
 
+template <class Reports, class Condition>
+std::vector<int> positions_where(const Reports& reports, Condition condition) {
+  std::vector<int> positions;
+  for (size_t i = 0; i < reports.size(); ++i) {
+    if (condition(reports[i])) positions.push_back(static_cast<int>(i));
+  }
+  return positions;
+}
+
+std::string plural(int64_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+std::string place_after(const SourceLocation& line) {
+  return line.known() ? "  " + line.file + ":" + std::to_string(line.line) : "";
+}
+
 void log_explanation(const Explanation& explanation) {
   using logging::Channel;
   if (logging::enabled(Channel::fusion)) {
     for (const KernelReport& kernel : explanation.kernels())
       logging::log(Channel::fusion, "kernel " + kernel.name);
-    for (const RefusedFusion& refused : explanation.refused()) {
-      logging::log(Channel::fusion,
-                   refused.consumer + " does not join " + refused.producer + ": " + refused.reason);
-    }
+    for (const RefusedFusion& refused : explanation.refused())
+      logging::log(Channel::fusion, "not fused: " + to_string(refused));
   }
   if (logging::enabled(Channel::memory)) logging::log(Channel::memory, explanation.memory().plan);
   if (logging::enabled(Channel::codegen)) {
@@ -159,6 +174,7 @@ Explanation::Contents contents_of(const Journey& journey) {
       report.work = work_of(compiled, step.tasks, journey.cpu);
       report.predicted_ns = 1e9 * predicted_seconds(report, expected);
     }
+    report.has_code = compiled.has_code();
     report.from_disk_cache = compiled.is_from_disk();
     report.code = std::make_shared<const ReportedCode>(code_of(compiled, journey.cpu));
     contents.kernels.push_back(std::move(report));
@@ -265,19 +281,58 @@ std::shared_ptr<Explanation> explain(Journey journey, std::vector<StageTime> tim
 std::string KernelReport::llvm() const { return text_of_stages(*this, emit_llvm); }
 std::string KernelReport::assembly() const { return text_of_stages(*this, emit_assembly); }
 
+std::string to_string(const RefusedFusion& refused) {
+  return refused.consumer + " into the kernel of " + refused.producer + ": " + refused.reason +
+         (refused.times > 1 ? " (" + std::to_string(refused.times) + " times)" : "");
+}
+
+std::vector<int> Explanation::computed() const {
+  return positions_where(operations(), [](const OperationReport& one) {
+    return !one.kernels.empty() && !one.is_view && one.op != name_of(Op::constant);
+  });
+}
+
+std::vector<int> Explanation::dead() const {
+  return positions_where(traced(), [](const OperationReport& one) {
+    return one.is_dead && !one.is_view && !one.inputs.empty();
+  });
+}
+
+int Explanation::running() const {
+  return static_cast<int>(
+      std::ranges::count_if(kernels(), [](const KernelReport& one) { return one.step >= 0; }));
+}
+
+std::string Explanation::purpose() const {
+  const size_t operations = computed().size();
+  const std::string for_them =
+      operations == 0 ? "" : "for " + plural(static_cast<int64_t>(operations), "operation");
+  const auto idle = static_cast<int64_t>(kernels().size()) - running();
+  if (kernels().empty()) return "needed, nothing is computed";
+  if (running() == 0) return "needed" + (for_them.empty() ? "" : " " + for_them) + " without elements";
+  const std::string copies = running() == 1 ? "that copies" : "that copy";
+  return (for_them.empty() ? copies : for_them) +
+         (idle == 0 ? "" : "; " + std::to_string(idle) + " more without elements");
+}
+
+std::string Explanation::headline() const {
+  return (running() == 0 ? "no kernels" : plural(running(), "kernel")) + " " + purpose();
+}
+
 std::string Explanation::to_string() const {
   std::ostringstream text;
-  text << kernels().size() << (kernels().size() == 1 ? " kernel" : " kernels") << "\n";
+  text << headline() << "\n";
   for (const KernelReport& kernel : kernels()) {
     text << "  " << kernel.name << "  reads " << bytes_text(kernel.bytes_read) << ", writes "
          << bytes_text(kernel.bytes_written) << "\n";
   }
   text << "memory: " << bytes_text(memory().peak_bytes) << " planned, " << bytes_text(memory().naive_bytes)
        << " with a buffer for every operation\n";
-  if (!refused().empty()) text << "not fused:\n";
-  for (const RefusedFusion& refused : refused()) {
-    text << "  " << refused.consumer << " with " << refused.producer << ": " << refused.reason
-         << (refused.times > 1 ? " (" + std::to_string(refused.times) + " times)" : "") << "\n";
+  for (const RefusedFusion& refused : refused())
+    text << "not fused: " << tokamak::to_string(refused) << place_after(refused.line) << "\n";
+  for (int i : dead()) {
+    const OperationReport& one = traced()[static_cast<size_t>(i)];
+    text << "dead: " << one.name << " = " << one.text << place_after(one.line) << "\n";
   }
   double total = 0;
   for (const StageTime& time : times_) total += time.milliseconds;
@@ -289,7 +344,8 @@ std::string Explanation::to_string() const {
   text << ")\n";
   const auto from_disk = std::ranges::count_if(kernels(), &KernelReport::from_disk_cache);
   if (from_disk > 0)
-    text << "from the disk cache: " << from_disk << " of " << kernels().size() << " kernels\n";
+    text << "from the disk cache: " << from_disk << " of "
+         << std::ranges::count_if(kernels(), &KernelReport::has_code) << " kernels\n";
   return text.str();
 }
 

@@ -38,7 +38,7 @@ class Chaining {
       const bool made_first = take_maker(i, 0);
       const bool made_second = take_maker(i, 1);
       if (!joined && !made_first && !made_second) continue;
-      kernels_[i].name = joined_names(op_names(kernels_[i]));
+      kernels_[i].name = kernel_name(kernels_[i]);
       kernels_[i].body.rename(kernels_[i].name);
     }
     size_t i = 0;

@@ -64,7 +64,7 @@ class Extraction {
     }
     kernel.body.set_outputs(std::move(results));
     kernel.outputs = outputs_;
-    kernel.name = joined_names(op_names(kernel.body));
+    kernel.name = kernel_name(kernel);
     kernel.body.rename(kernel.name);
     kernel.domain = domain_of(group, seen);
     if (group.product && seen.count(*group.product) != 0) {

@@ -81,15 +81,72 @@ Value stored_element(const FusedKernel& kernel, size_t i) {
   return i < kernel.permuted.size() && kernel.permuted[i] ? kernel.body[output].inputs[0] : output;
 }
 
-std::vector<std::string> op_names(const Graph& body) {
+namespace {
+
+bool is_named(const Node& node) {
+  const OpFamily family = family_of(node.op);
+  return family != OpFamily::View && (family != OpFamily::Source || node.op == Op::iota);
+}
+
+std::string name_in_kernels(const Node& node) {
   constexpr std::string_view kReducePrefix = "reduce_";
+  std::string_view name = name_of(node.op);
+  if (name.starts_with(kReducePrefix)) name.remove_prefix(kReducePrefix.size());
+  return std::string(name);
+}
+
+/// Whether an operand says which elements are meant, and is not itself one of those that the result has.
+bool is_place(Op op, size_t operand) {
+  switch (op) {
+    case Op::gather:
+    case Op::scatter:
+      return operand == 1;
+    case Op::dynamic_slice:
+      return operand >= 1;
+    case Op::dynamic_update_slice:
+      return operand >= 2;
+    default:
+      return false;
+  }
+}
+
+/// By node: whether it only says where elements are. It follows from positions alone, as the masks of writes
+/// to slices do, or serves only as the index of others.
+std::vector<bool> places_in(const Graph& body) {
+  std::vector<bool> of_positions(body.size(), false);
+  for (size_t i = 0; i < body.size(); ++i) {
+    const Node& node = body.nodes()[i];
+    of_positions[i] = node.op != Op::parameter && std::ranges::all_of(node.inputs, [&](Value input) {
+                        return of_positions[index_of(input)];
+                      });
+  }
+  std::vector<bool> is_element(body.size(), false);
+  for (Value output : body.outputs()) is_element[index_of(output)] = true;
+  for (size_t i = body.size(); i-- > 0;) {  // readers come after what they read
+    const Node& node = body.nodes()[i];
+    for (size_t operand = 0; operand < node.inputs.size(); ++operand) {
+      if (is_element[i] && !is_place(node.op, operand)) is_element[index_of(node.inputs[operand])] = true;
+    }
+  }
+  std::vector<bool> places(body.size());
+  for (size_t i = 0; i < body.size(); ++i) places[i] = of_positions[i] || !is_element[i];
+  return places;
+}
+
+std::string joined_names(const std::vector<std::string>& names) {
+  constexpr size_t kMaxNames = 6;
+  std::string joined;
+  for (size_t i = 0; i < std::min(names.size(), kMaxNames); ++i) joined += (i == 0 ? "" : "_") + names[i];
+  if (names.size() > kMaxNames) joined += "_and_" + std::to_string(names.size() - kMaxNames) + "_more";
+  return joined;
+}
+
+}  // namespace
+
+std::vector<std::string> op_names(const Graph& body) {
   std::vector<std::string> names;
   for (const Node& node : body.nodes()) {
-    const OpFamily family = family_of(node.op);
-    if (family == OpFamily::View || (family == OpFamily::Source && node.op != Op::iota)) continue;
-    std::string_view name = name_of(node.op);
-    if (name.starts_with(kReducePrefix)) name.remove_prefix(kReducePrefix.size());
-    names.emplace_back(name);
+    if (is_named(node)) names.push_back(name_in_kernels(node));
   }
   return names;
 }
@@ -125,13 +182,17 @@ std::vector<std::string> op_names(const FusedKernel& kernel) {
   return names;
 }
 
-std::string joined_names(const std::vector<std::string>& names) {
-  constexpr size_t kMaxNames = 6;
-  if (names.empty()) return "copy";
-  std::string joined;
-  for (size_t i = 0; i < std::min(names.size(), kMaxNames); ++i) joined += (i == 0 ? "" : "_") + names[i];
-  if (names.size() > kMaxNames) joined += "_and_" + std::to_string(names.size() - kMaxNames) + "_more";
-  return joined;
+std::string kernel_name(const FusedKernel& kernel) {
+  std::vector<std::string> names;
+  for (const FusedKernel* part : parts_of(kernel)) {
+    const std::vector<bool> is_place = places_in(part->body);
+    for (size_t i = 0; i < part->body.size(); ++i) {
+      const Node& node = part->body.nodes()[i];
+      if (is_named(node) && !is_place[i]) names.push_back(name_in_kernels(node));
+    }
+  }
+  if (names.empty()) names = op_names(kernel);
+  return names.empty() ? "copy" : joined_names(names);
 }
 
 double count_flops(const FusedKernel& kernel) {

@@ -105,8 +105,9 @@ std::vector<std::string> op_names(const Graph& body);
 /// The same for all stages of a kernel.
 std::vector<std::string> op_names(const FusedKernel& kernel);
 
-/// "mul_add_max_sum" for those names; long lists are cut.
-std::string joined_names(const std::vector<std::string>& names);
+/// "mul_add_max_sum": those names, without what only says where elements are (masks of slices, indices)
+/// unless there is nothing else; long lists are cut. "copy" where nothing is computed.
+std::string kernel_name(const FusedKernel& kernel);
 
 /// Operations on elements that the body stands for, each op of an element counted as one.
 double count_flops(const Graph& body);

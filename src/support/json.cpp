@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
 namespace tokamak {
 namespace {
@@ -61,6 +62,15 @@ std::string json_string(std::string_view text) {
     i += std::max<size_t>(length, 1);
   }
   return quoted + '"';
+}
+
+std::string json_number(double value) {
+  char text[40];
+  for (int digits = 15; digits <= 17; ++digits) {
+    std::snprintf(text, sizeof text, "%.*g", digits, value);
+    if (std::strtod(text, nullptr) == value) break;
+  }
+  return text;
 }
 
 }  // namespace tokamak

@@ -96,6 +96,30 @@ def test_nothing_to_run():
     assert "nothing to compare" in c.draw().svg
 
 
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [
+        (lambda x: x + 1, "no kernels needed for 1 operation without elements"),
+        (lambda x: None, "no kernels needed, nothing is computed"),
+    ],
+)
+def test_explain_and_compare_count_the_same(function, why):
+    empty = np.ones((0, 3), np.float32)
+    e = tk.jit(function).explain(empty)
+    c = tk.compare(function, empty)
+    assert str(e).splitlines()[0] == f"{e.name}: {why}"
+    assert str(c) == f"{e.name}: {why}; there is nothing to compare"
+    assert "0 B" not in c.draw().svg
+    assert c.compiled.kernels == [] and e._native.running == 0
+
+
+def test_traffic_that_stays_is_said_to():
+    c = tk.compare(lambda x: x, X)
+    assert c.verdict().endswith(" times as fast, the same memory traffic")
+    c = tk.compare(lambda x: x.sum(axis=0) + x.sum(axis=0), X)
+    assert "less memory traffic" in c.verdict()
+
+
 def test_nothing_is_left_to_run():
     def unused(x):
         np.exp(x)

@@ -77,6 +77,22 @@ def test_the_second_process_compiles_nothing(filled):
     assert {path.stat().st_mode & 0o777 for path in filled.iterdir()} == {0o600}
 
 
+def test_kernels_without_code_are_not_counted(folder):
+    """A plain sort and a plain product are routines of the library."""
+    program = """
+import numpy as np, tokamak as tk
+f = tk.jit(lambda x: (np.sort(np.exp(x), axis=0), x.T @ x))
+x = np.ones((20, 10), np.float32)
+print([kernel.has_code for kernel in f.explain(x).kernels], f.explain(x))
+"""
+    first, log = finish(start(folder, program, TOKAMAK_LOGS="cache"))
+    assert "[True, False, False]" in first and "disk cache" not in first
+    assert "3 kernels, 1 compiled" in log
+    second, log = finish(start(folder, program, TOKAMAK_LOGS="cache"))
+    assert second.rstrip().endswith("disk cache  had 1 of 1 kernel")
+    assert "3 kernels, 0 compiled, 1 from the disk cache" in log
+
+
 def test_folders(tmp_path):
     home = {"TOKAMAK_CACHE_DIR": "", "HOME": str(tmp_path)}
     assert from_disk("", **home) == 0

@@ -203,3 +203,8 @@ def test_parts_of_an_array_stand_where_they_are_read():
     for i in range(1, steps):
         assert placed.middles[i][1] == placed.middles[steps + i - 1][1]  # right above its reader
     assert placed.width < steps * 60
+
+
+def test_copies_are_joined_to_what_they_copy():
+    drawn = tk.jit(lambda x: x).explain(np.ones(10)).draw().svg
+    assert "copy" in drawn and drawn.count('fill="none"') == 1  # the line from %x

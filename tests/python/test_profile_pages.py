@@ -197,3 +197,11 @@ def test_the_title_says_what_ran(browser, pages, tmp_path):
     with tk.profile() as nothing:
         pass
     assert nothing._title() == "Profile"
+
+
+def test_a_comparison_of_nothing_says_so(browser, tmp_path):
+    tk.compare(lambda x: x + 1, np.ones((0, 3))).save(tmp_path / "nothing.html")
+    tab = browser.open(tmp_path / "nothing.html", width=390)
+    shown = tab.run("document.getElementById('page').innerText")
+    assert "No kernels needed for 1 operation without elements; there is nothing to compare." in shown
+    assert tab.run("document.querySelectorAll('section, nav').length") == 0 and tab.problems == []

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import json
 from typing import Any
 
-from .. import _endings, _native
+from .. import _endings
+from .._explanation import Explanation
 from .._jit import jit
-from . import output, target
+from . import output, target, text_ir
 from .failure import usage_error
 
 NAME = "explain"
@@ -17,10 +19,13 @@ ABOUT = """Compiles a function for the arguments and shows what became of it: ke
   tokamak explain script.py:function --args "f32[1024,1024], f32[1024]"
   tokamak explain script.py:function --args "f32[1024]" --show loops,asm
   tokamak explain script.py:function --args "f32[1024]" -o report.html
+  tokamak explain script.py:Model.forward --args "f32[64,128]"
   tokamak explain file.tok --show llvm
+  tokamak explain file.tok -o report.html
 
-A file of text IR (.tok, or - for the standard input) takes --no-fuse, --show, --summary and --json; it is shown as graphs of
-its kernels where neither of the last three is given."""
+A file of text IR (.tok, or - for the standard input) takes --no-fuse, --show, --summary, --json and -o; it is shown as graphs of
+its kernels where none of the last four is given. With -o it has one function, which is run on made-up numbers and shown as a
+function of Python is."""
 
 _SHOWN = ("graph", "schedule", "loops", "llvm", "asm", "memory")
 
@@ -49,56 +54,44 @@ def run(options: argparse.Namespace) -> None:
         if word not in _SHOWN:
             raise usage_error(f"--show: there is no '{word}'; choose from {', '.join(_SHOWN)}")
     output.check_output(options, _endings.PAGE)
-    found = target.find(options, is_called=bool(options.output))
-    jitted = found.jitted
-    if options.no_fuse:
-        jitted = jit(found.function, **{**jitted.options._asdict(), "fuse": False})
-    with target.failures_of(found.name):
-        explanation = jitted.explain(*found.given.args, **found.given.kwargs)
+    if text_ir.is_text(options.target):
+        explanation, arguments = text_ir.explain(options)
+    else:
+        found = target.find(options, is_called=bool(options.output))
+        jitted = found.jitted
+        if options.no_fuse:
+            jitted = jit(found.function, **{**jitted.options._asdict(), "fuse": False})
+        with target.failures_of(found.name):
+            explanation = jitted.explain(*found.given.args, **found.given.kwargs)
+        explanation.name, arguments = found.name, found.given.text
     if options.output:
         explanation.measure()  # the text has the times, too
     with output.saving(options, explanation.save):
         if options.json:
-            data = {"function": found.name, "arguments": found.given.text, **_data(explanation, shown)}
-            output.print_json(data)
+            data = _data(explanation, arguments, shown)
+            output.print_json([data] if text_ir.is_text(options.target) else data)
         else:
-            output.print_text(f"{found.text}\n{explanation}".rstrip())
+            output.print_text(f"{explanation.name}({arguments})\n{explanation}".rstrip())
             _print_parts(explanation, shown)
 
 
-def _data(explanation: Any, shown: list[str]) -> dict[str, Any]:
-    memory = explanation.memory
-    plan = {"plan": memory.plan} if "memory" in shown else {}
-    return {
-        "kernels": [
-            {
-                "name": kernel.name,
-                "ops": kernel.ops,
-                "bytes_read": kernel.bytes_read,
-                "bytes_written": kernel.bytes_written,
-                "flops": kernel.flops,
-                "lines": [f"{line.file}:{line.line}" for line in kernel.lines],
-                **{word: getattr(kernel, word) for word in shown if word != "memory"},
-            }
-            for kernel in explanation.kernels
-        ],
-        "memory": {
-            "peak_bytes": memory.peak_bytes,
-            "naive_bytes": memory.naive_bytes,
-            "arena_bytes": memory.arena_bytes,
-            "output_bytes": memory.output_bytes,
-            "scratch_bytes": memory.scratch_bytes,
-            **plan,
-        },
-        "refused": [
-            {"producer": one.producer, "consumer": one.consumer, "reason": one.reason}
-            for one in explanation.refused
-        ],
-        "times": {time.stage: time.milliseconds for time in explanation.times},
-    }
+def _data(explanation: Explanation, arguments: str, shown: list[str]) -> dict[str, Any]:
+    """All that the text has."""
+    data = json.loads(explanation._native.to_json(explanation.name, shown))
+    data = {"function": data.pop("function"), "arguments": arguments, **data}
+    if measured := explanation.measured:
+        for kernel, took in zip(data["kernels"], measured.kernels, strict=True):
+            kernel["measured"] = took and {**vars(took), "share": took.share}
+        data["measured"] = {
+            "runs": measured.runs,
+            "seconds": measured.seconds,
+            "kernel_seconds": measured.kernel_seconds,
+            "share": measured.share,
+        }
+    return data
 
 
-def _print_parts(explanation: _native.Explanation, shown: list[str]) -> None:
+def _print_parts(explanation: Explanation, shown: list[str]) -> None:
     for kernel in explanation.kernels:
         for word in shown:
             if word != "memory":

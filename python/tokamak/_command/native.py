@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from . import text_ir
 from .failure import Failure
 
 __all__ = ["COMMANDS", "hand_over", "is_for_it", "options_of"]
@@ -18,14 +19,19 @@ COMMANDS = {
 
 
 def is_for_it(words: Sequence[str]) -> bool:
-    """Whether the native program does this: its own subcommands, explain of a file of text IR, and what is kept on disk."""
+    """Whether the native program does this: its own subcommands, explain of a file of text IR without a page, and what is kept on
+    disk."""
     if not words:
         return False
-    is_text = any(word == "-" or word.endswith(".tok") for word in words[1:])
+    is_text = any(map(text_ir.is_text, words[1:])) and not _has_output(words)
     is_about_disk = set(words[1:]) <= {"size", "list", "path", "clear", "--json"}
     return (
         words[0] in COMMANDS or (words[0] == "explain" and is_text) or (words[0] == "cache" and is_about_disk)
     )
+
+
+def _has_output(words: Sequence[str]) -> bool:
+    return any(word.startswith(("-o", "--output")) for word in words)
 
 
 def _program() -> str:

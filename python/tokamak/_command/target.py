@@ -65,6 +65,8 @@ def find(options: argparse.Namespace, *, is_called: bool = True) -> Target:
     for part in name.split("."):
         if not hasattr(found, part):
             raise Failure(_missing(found, place, part))
+        if _is_method(found, part):
+            found = _made(found, part)
         found = getattr(found, part)
     if not callable(found):
         raise Failure(f"{name} of {place} is no function, but a {type(found).__name__}")
@@ -74,6 +76,29 @@ def find(options: argparse.Namespace, *, is_called: bool = True) -> Target:
     function = found.__wrapped__ if is_jitted else found
     _check_call(name, function, given)
     return Target(name, function, jitted, given)
+
+
+def _is_method(owner: Any, name: str) -> bool:
+    """Whether it is called with an instance of the class first, which cannot be written as an argument."""
+    if not isinstance(owner, type):
+        return False
+    attribute = inspect.getattr_static(owner, name)
+    return not isinstance(attribute, (staticmethod, classmethod, type)) and hasattr(attribute, "__get__")
+
+
+def _made(owner: type, method: str) -> Any:
+    """An instance, for the method."""
+    try:
+        inspect.signature(owner).bind()
+    except TypeError as error:
+        raise Failure(
+            f"{owner.__name__}.{method} needs an instance, and {owner.__name__} cannot be made without arguments: {error}; make one in "
+            f"the script, model = {owner.__name__}(...), and name model.{method}"
+        ) from None
+    except ValueError:  # it does not tell what it takes
+        pass
+    with failures_of(f"{owner.__name__}()"):
+        return owner()
 
 
 def _check_call(name: str, function: Callable[..., Any], given: Arguments) -> None:

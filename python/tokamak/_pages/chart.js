@@ -155,7 +155,7 @@ function chart({rows, boxes, span, text, label, onchoose, hint}) {
   const bar = el("div", {class: "bar"}, input, answer, el("button", {type: "button", "aria-label": "Zoom in", onclick: () => zoom(1.6)}, "+"),
                  el("button", {type: "button", "aria-label": "Zoom out", onclick: () => zoom(1 / 1.6)}, "−"),
                  el("button", {type: "button", onclick: all}, "All"),
-                 el("span", {class: "soft small"}, "drag to move, Ctrl and the wheel to zoom, double click to zoom to a box"));
+                 el("span", {class: "soft small"}, "drag to move, Ctrl and the wheel (or two fingers) to zoom, double click to zoom to a box"));
   new ResizeObserver(([entry]) => {
     width = Math.max(200, entry.contentRect.width);
     changed();

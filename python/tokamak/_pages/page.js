@@ -117,7 +117,8 @@ function section(id, name, ...children) {
 /** Fills the page: what stands above, the navigation, the sections. */
 function compose(above, sections) {
   const links = sections.map((one) => el("a", {href: `#${one.id}`}, one.dataset.name));
-  document.getElementById("page").append(...[above].flat(), el("nav", {class: "nav", "aria-label": "Sections"}, links), ...sections);
+  const nav = links.length ? [el("nav", {class: "nav", "aria-label": "Sections"}, links)] : [];
+  document.getElementById("page").append(...[above].flat(), ...nav, ...sections);
   const seen = new IntersectionObserver((entries) => {
     for (const entry of entries) {
       if (!entry.isIntersecting) continue;

@@ -204,7 +204,12 @@ function showProfile({title, runs: [run]}) {
 /** How many times as much; there is no number for it where nothing is left. */
 const ratio = (before, after) => (after ? `${(before / after).toFixed(2)} ×` : "–");
 
-function showComparison({title, runs, agree}) {
+function showComparison({title, verdict, runs, agree}) {
+  const differ = !agree && el("p", {class: "card bad"}, "The results differ.");
+  if (!runs.some((run) => run.kernels)) {
+    compose([el("h1", {}, title), el("p", {class: "card", id: "verdict"}, `${verdict[0].toUpperCase()}${verdict.slice(1)}.`), differ].filter(Boolean), []);
+    return;
+  }
   const names = [];
   for (const run of runs) {
     const events = eventsOf(run).filter((event) => event.category !== "compile");
@@ -221,8 +226,7 @@ function showComparison({title, runs, agree}) {
     tile("Time", ratio(eager.ns, compiled.ns), `${seconds(eager.ns)} → ${seconds(compiled.ns)}`),
     tile("Memory traffic", ratio(eager.bytes, compiled.bytes), `${format.bytes(eager.bytes)} → ${format.bytes(compiled.bytes)}`),
     tile("Kernels", `${eager.kernels} → ${compiled.kernels}`), tile("Arithmetic", `${format.count(compiled.flops)} flops`, `${format.count(eager.flops)} before`));
-  compose([el("h1", {}, title), el("p", {class: "soft"}, "Above, one kernel per operation, as recorded; below, compiled. Both on the same axis."), tiles,
-           !agree && el("p", {class: "card bad"}, "The results differ.")].filter(Boolean), [
+  compose([el("h1", {}, title), el("p", {class: "soft"}, "Above, one kernel per operation, as recorded; below, compiled. Both on the same axis."), tiles, differ].filter(Boolean), [
     section("time", "Time", timeline(runs, chosen, {label: "time", colourOf}), chosen),
     section("traffic", "Memory traffic", el("p", {class: "soft"}, "What each kernel reads and writes."), traffic(runs, chosen, colourOf)),
     section("totals", "Kernels", runs.map((run) => {

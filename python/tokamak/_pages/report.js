@@ -28,10 +28,10 @@ const place_text = (line) => `${line.file.split("/").pop()}:${line.line}${line.f
       el("h1", {}, el("span", {class: "mono"}, e.name), ": what Tokamak made of it"),
       el("p", {class: "soft"}, `Tokamak ${e.version}, ${format.plural(e.threads, "thread")}`),
       el("div", {class: "tiles"},
-         tile("kernels", String(kernels.length), `for ${format.plural(e.computed, "operation")}`),
+         tile("kernels", String(e.running), e.purpose),
          tile("memory of a call", format.bytes(memory.peak_bytes), planned),
          tile("traffic", format.bytes(moved), `${copied ? `${format.bytes(copied)} of it copies; ` : ""}${format.count(sum(kernels, (one) => one.flops))} operations on elements`),
-         measured ? tile("a call takes", format.time(measured.seconds), `${format.time(measured.kernel_seconds)} in kernels; ${format.percent(measured.share)} of the roofline`) : tile("predicted", format.time(sum(kernels, (one) => one.predicted_seconds)), "roughly; not measured"),
+         measured ? tile("a call takes", format.time(measured.seconds), e.running ? `${format.time(measured.kernel_seconds)} in kernels; ${format.percent(measured.share)} of the roofline` : "no kernels run") : tile("predicted", format.time(sum(kernels, (one) => one.predicted_seconds)), "roughly; not measured"),
          tile("compiled in", format.time(compiled), e.dead.length ? format.plural(e.dead.length, "dead operation") + " dropped" : null)),
     ];
   }
@@ -92,7 +92,8 @@ const place_text = (line) => `${line.file.split("/").pop()}:${line.line}${line.f
       if (!source.parts.length) sourceParts.append(el("p", {class: "soft"}, "The file cannot be read."));
       for (const part of source.parts) sourceParts.append(el("pre", {class: "code source", tabindex: 0}, part.lines.map((text, i) => lineOf(source, part.first + i, text))));
     }
-    return section("source", "Your code", el("p", {class: "soft"}, "Each line with the kernels its operations went into, by colour."), sourceParts);
+    const about = e.sources.length ? "Each line with the kernels its operations went into, by colour." : "No line of yours has an operation.";
+    return section("source", "Your code", el("p", {class: "soft"}, about), sourceParts);
   }
 
   // ---- Kernels
@@ -104,6 +105,7 @@ const place_text = (line) => `${line.file.split("/").pop()}:${line.line}${line.f
     detail.replaceChildren(kernelCard(k));
     if (scroll) detail.scrollIntoView({block: "start"});
   }
+  const runs = (kernel) => kernel.step >= 0;
   const code_ = (text) => code(text || "(none)", {numbers: 1});
   /** All operations of a kernel; of very many, how often each is there. */
   function opsText(ops) {
@@ -123,7 +125,7 @@ const place_text = (line) => `${line.file.split("/").pop()}:${line.line}${line.f
               el("div", {class: "tiles"},
                  tile("reads", format.bytes(kernel.bytes_read)), tile("writes", format.bytes(kernel.bytes_written)),
                  tile("arithmetic", format.count(kernel.flops), `${moved ? format.count(kernel.flops / moved) : "0"} a byte, ${kernel.dtype}`),
-                 tile("predicted", format.time(kernel.predicted_seconds), `roughly; ${format.plural(kernel.tasks, "task")}`),
+                 runs(kernel) ? tile("predicted", format.time(kernel.predicted_seconds), `roughly; ${format.plural(kernel.tasks, "task")}`) : tile("predicted", "–", "it does not run: there are no elements"),
                  took && tile("measured", format.time(took.seconds), `${format.rate(moved / took.seconds, "B")}, ${format.rate(kernel.flops / took.seconds, "FLOP")}`),
                  took && tile("of the roofline", format.percent(took.share), `bound ${format.time(took.bound_seconds)} by ${took.limit}, ${format.rate(took.rate, took.limit === "arithmetic" ? "FLOP" : "B")}`)),
               tabs(views, {label: "Levels of code"}));
@@ -161,12 +163,13 @@ const place_text = (line) => `${line.file.split("/").pop()}:${line.line}${line.f
   function kernelsSection() {
     const columns = [{name: "kernel", of: (kernel, k) => [dot(k), el("span", {class: "mono"}, kernel.name)]}, {name: "reads", number: true, of: (kernel) => format.bytes(kernel.bytes_read)},
                      {name: "writes", number: true, of: (kernel) => format.bytes(kernel.bytes_written)}, {name: "arithmetic", number: true, of: (kernel) => format.count(kernel.flops)},
-                     {name: "predicted", number: true, of: (kernel) => format.time(kernel.predicted_seconds)}];
+                     {name: "predicted", number: true, of: (kernel) => (runs(kernel) ? format.time(kernel.predicted_seconds) : "does not run")}];
     if (measured) columns.push({name: "measured", number: true, of: (kernel) => format.time(kernel.measured?.seconds)},
                                {name: "of the roofline", number: true, of: (kernel) => kernel.measured && [el("span", {class: "share"}, el("i", {style: `width: ${Math.min(100, 100 * kernel.measured.share)}%`})), el("span", {class: "percent"}, format.percent(kernel.measured.share))]});
+    const roofline = measured && rooflineDrawing();
     kernelTable = table(columns, kernels, {id: "kernel-table", onrow: (_, k) => openKernel(k)});
     const made = section("kernels", "Kernels", el("p", {class: "soft"}, "In the order in which they run; choose one for its code."), kernelTable, detail,
-                         measured && el("h3", {}, "Roofline"), measured && rooflineDrawing(), el("p", {class: "soft small"}, measured ? measured.how : "Not measured: e.measure() times the kernels. Predictions are those of the compiler's own cost model."));
+                         roofline && el("h3", {}, "Roofline"), roofline, el("p", {class: "soft small"}, measured ? measured.how : "Not measured: e.measure() times the kernels. Predictions are those of the compiler's own cost model."));
     if (kernels.length) openKernel(0, {scroll: false});
     return made;
   }
@@ -227,9 +230,10 @@ const place_text = (line) => `${line.file.split("/").pop()}:${line.line}${line.f
   }
   function memorySection() {
     const inPlace = memory.buffers.filter((one) => one.in_place_of !== null).length, again = reuseOf(memory.buffers).filter((list) => list.length).length;
+    if (!memory.buffers.some((one) => one.bytes)) return section("memory", "Memory", el("p", {class: "soft"}, "A call takes no memory beside its arguments and constants."));
     return section("memory", "Memory", memoryBars(memory),
                    el("p", {class: "soft"}, "What a call takes beside its arguments and constants. The arena holds intermediate values, operands that are packed as a whole and partial sums; results are those that do not lie where an argument does, copies of results that are returned twice included; scratch is what the threads take while a kernel runs, of the kernel that takes most. With a buffer for every operation, each has memory of its own, and so have results, packed operands and partial sums; views have none."),
-                   el("p", {class: "soft"}, `Kernels run from left to right; a bar is a buffer, from the kernel that makes it to the last that reads it, at its place in the arena. ${format.plural(again, "buffer")} where others lay before, ${inPlace} in place of an operand.`),
+                   el("p", {class: "soft"}, `Kernels run from left to right; a bar is a buffer, from the kernel that makes it to the last that reads it, at its place in the arena. ${format.plural(again, "buffer")} ${again === 1 ? "lies" : "lie"} where others lay before, ${inPlace} in place of an operand.`),
                    memoryDrawing(memory, kernels),
                    el("div", {class: "legend"}, [["arena", "fresh in the arena"], ["reused", "where others lay before"], ["in-place", "in place of an operand"], ["output", "result"], ["scratch", "of the threads, while a kernel runs"]].map(([kind, name]) => el("span", {}, el("i", {class: `key ${kind}`}), name))));
   }

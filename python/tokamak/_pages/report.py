@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _measure, _native
 from .._explanation_text import kernel_table, notes_of, shown_file
-from .._format import plural
 from .._pictures import graph
 from .._progress import Progress
 from .._source import lines_of
@@ -42,7 +41,8 @@ def contents(e: Explanation) -> dict[str, Any]:
         "kind": "explanation",
         "version": _native.__version__,
         "name": e.name,
-        "computed": len(e.computed),
+        "running": e._native.running,
+        "purpose": e._native.purpose,
         "threads": _native.num_threads(),
         "graph": e.graph,
         "optimized": e.optimized,
@@ -52,7 +52,7 @@ def contents(e: Explanation) -> dict[str, Any]:
         "traced": [
             {**_operation(one, traced), "becomes": one.becomes, "done_by": one.done_by} for one in traced
         ],
-        "dead": [i for i, one in enumerate(e.traced) if one.is_dead and not one.is_view and one.inputs],
+        "dead": e._native.dead,
         "passes": [_fields(one, _PASS) for one in e.passes],
         "refused": [{**_fields(one, _REFUSED), "line": _line(one.line)} for one in e.refused],
         "memory": {
@@ -196,7 +196,7 @@ _STYLE = (
 
 
 def notebook_html(e: Explanation) -> str:
-    head = f"<b>{escape(e.name)}</b>: {plural(len(e.kernels), 'kernel')} for {plural(len(e.computed), 'operation')}"
+    head = f"<b>{escape(e.name)}</b>: {escape(e._native.headline)}"
     listed = "".join(f"<div class='soft'>{escape(f'{name}: {text}')}</div>" for name, text in notes_of(e))
     details = [_details("graph, as traced", e.graph), _details("graph, after the passes", e.optimized)]
     details += [_details(f"loops of {kernel.name}", kernel.loops) for kernel in kernel_table(e)[0]]
@@ -214,6 +214,8 @@ def _details(name: str, text: str) -> str:
 
 def _table(e: Explanation) -> str:
     kernels, columns, left = kernel_table(e)
+    if not kernels:
+        return ""
     heads = "".join(f"<th>{head}</th>" for head in ("kernel", *columns))
     rows = [
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in (kernel.name, *cells)) + "</tr>"

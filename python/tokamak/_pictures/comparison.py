@@ -27,6 +27,8 @@ def comparison_picture(comparison: Comparison) -> Picture:
     verdict = comparison.verdict(digits=1)
     parts.append(label(verdict, 8.6 * len(comparison.name) + 14, 12, fill=SOFT, font_size=13))
     y = 34.0
+    if comparison.is_empty:
+        return Picture(parts, _WIDTH, y, f"{comparison.name}: {verdict}")
     for run in runs:
         head = f"{run.label}: {plural(len(run.kernels), 'kernel')}, {time_text(run.ns / 1e9)}"
         parts.append(label(head, 0, y + 10))

@@ -44,6 +44,9 @@ def lay_before(buffers: list[_native.BufferReport], number: int) -> list[int]:
 def memory_picture(e: Explanation) -> Picture:
     memory, kernels = e.memory, e.kernels
     buffers = memory.buffers
+    if not any(one.bytes for one in buffers):
+        nothing = "A call takes no memory beside its arguments and constants."
+        return Picture([label(nothing, 0, 12, fill=SOFT)], 420.0, 20.0, f"{e.name}: {nothing}")
     column = max(18.0, min(150.0, 800 / max(1, len(kernels))))
     width = _LEFT + column * max(len(kernels), 3)
     parts = _bars(memory, width)

@@ -145,6 +145,7 @@ std::optional<KeptProgram> decode_program(std::string_view bytes, const Cpu& cpu
     codes.push_back(find_kept(kept, cpu));
     if (codes.back() == nullptr) return std::nullopt;
   }
+  found.codes = codes.size();
   in.set_codes(std::move(codes));
   found.program = std::make_shared<Program>();
   transfer(in, *found.program);

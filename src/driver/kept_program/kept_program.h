@@ -14,10 +14,11 @@
 
 namespace tokamak {
 
-/// A program, and how many kernels it has.
+/// A program, how many kernels it has, and how many pieces of code these have.
 struct KeptProgram {
   std::shared_ptr<Program> program;
   size_t kernels = 0;
+  size_t codes = 0;
 };
 
 /// What is kept of a program; nothing where it has something that would not be the same in another process

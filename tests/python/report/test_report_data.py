@@ -129,6 +129,9 @@ def test_refusals_know_their_line(explained):
     assert explained.operations[refused.producer_operation].op == refused.producer == "dot"
     assert refused.line.line - FIRST_LINE == 6
     assert refused.times == 1
+    sentence = f"mul into the kernel of dot: {refused.reason}"  # the direction is the same everywhere
+    assert str(refused) == sentence and repr(refused) == f"<not fused: {sentence}>"
+    assert f"not fused  {sentence}" in explained.text(width=1000, colour=False)
 
 
 def test_times_begin_with_tracing(explained):

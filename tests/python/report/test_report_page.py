@@ -1,6 +1,7 @@
 """The page in a browser: what is shown, at which width and in which colours."""
 
 import pytest
+import tokamak as tk
 from report_programs import f32, unrolled
 from tokamak import _format
 
@@ -54,6 +55,20 @@ def test_long_tables_scroll_by_themselves(browser, tmp_path):
         assert tab.run("document.querySelectorAll('#kernel-table tbody tr').length") == len(e.kernels)
         assert tab.run("document.querySelector('#kernels .scroll').clientHeight < 800")
         assert tab.run("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_what_does_not_run_says_so(browser, tmp_path):
+    e = tk.jit(lambda x: x + 1).explain(f32(0, 3)).measure(0.01)
+    e.save(tmp_path / "empty.html")
+    tab = browser.open(tmp_path / "empty.html")
+    shown = tab.run("document.getElementById('page').innerText")
+    assert "needed for 1 operation without elements" in shown and "no kernels run" in shown
+    assert "it does not run: there are no elements" in shown and "0 ns" not in shown
+    assert "A call takes no memory beside its arguments and constants." in shown
+    assert tab.run("document.querySelectorAll('svg.roofline, .memory svg').length") == 0
+    assert tab.problems == []
+    assert "takes no memory" in e.draw("memory").svg
+    assert "<table>" not in e._repr_html_()
 
 
 def test_roofs_have_their_names(browser, page_file, explained):

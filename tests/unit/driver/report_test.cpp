@@ -19,6 +19,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 Explanation explained(const std::string& text, const CompileOptions& options = {}) {
   const Graph graph = parse_one(text, "f.tok");
@@ -324,7 +325,47 @@ TEST(Report, RefusalsNameTheirOperations) {
     EXPECT_EQ(e.operations()[static_cast<size_t>(refused.producer_operation)].op, refused.producer);
     EXPECT_EQ(e.operations()[static_cast<size_t>(refused.consumer_operation)].op, refused.consumer);
     EXPECT_EQ(refused.line.file, "f.tok");
+    EXPECT_THAT(to_string(refused), StartsWith(refused.consumer + " into the kernel of " + refused.producer +
+                                               ": " + refused.reason));
+    EXPECT_THAT(e.to_string(), HasSubstr("not fused: " + to_string(refused) + "  f.tok:"));
   }
+}
+
+TEST(Report, SaysInOneLineWhatKernelsAreFor) {
+  const auto headline = [](const std::string& body) {
+    return explained("func @f(%x: f32[6], %e: f32[0]) {\n" + body + "\n}").headline();
+  };
+  EXPECT_EQ(headline("%0 = exp %x\n %1 = add %0, %x\n return %1"), "1 kernel for 2 operations");
+  EXPECT_EQ(headline("return %x"), "1 kernel that copies");
+  EXPECT_EQ(headline("%0 = exp %e\n return %0"), "no kernels needed for 1 operation without elements");
+  EXPECT_EQ(headline("%0 = exp %x\n %1 = exp %e\n return %0, %1"),
+            "1 kernel for 2 operations; 1 more without elements");
+  EXPECT_EQ(headline("return %e"), "no kernels needed without elements");
+}
+
+TEST(Report, TheSummaryHasDeadCode) {
+  const Explanation e = explained("func @f(%x: f32[6]) {\n %0 = exp %x\n %1 = add %x, %x\n return %1\n}");
+  EXPECT_THAT(e.dead(), ElementsAre(1));
+  EXPECT_THAT(e.to_string(), HasSubstr("dead: %0 = exp %x  f.tok:2"));
+}
+
+TEST(Report, RoutinesOfTheLibraryHaveNoCode) {
+  const Explanation e =
+      explained("func @f(%x: f32[600]) {\n %0 = exp %x\n %1 = sort %0 {axis=0}\n return %1\n}");
+  ASSERT_EQ(e.kernels().size(), 2U);
+  EXPECT_TRUE(e.kernels()[0].has_code);
+  EXPECT_FALSE(e.kernels()[1].has_code);
+}
+
+TEST(Report, WhatOneThreadDoesAtOnceWaitsForNoOther) {
+  const auto predicted = [](const std::string& size) {
+    return explained("func @f(%x: f32[" + size + "]) {\n %0 = add %x, 1.0\n return %0\n}")
+        .kernels()[0]
+        .predicted_ns;
+  };
+  EXPECT_LT(predicted("10"), 200);
+  EXPECT_LT(predicted("1000"), 1000);
+  EXPECT_GT(predicted("1000000"), 10000);
 }
 
 TEST(Report, PredictsNothingForKernelsWithoutElements) {

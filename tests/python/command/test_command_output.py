@@ -7,7 +7,7 @@ import sys
 
 import pytest
 import tokamak as tk
-from test_command import ARGS, SCRIPT, TEXT, command
+from command_support import ARGS, SCRIPT, TEXT, command
 from tokamak import _pages
 
 NATIVE = os.path.join(os.path.dirname(tk.__file__), "_bin", "tokamak")
