@@ -124,8 +124,8 @@ class _Drawing:
                     if value in self.home and value not in inside and self.home[value] != number:
                         crossings.append((reader, number, value))
         # An output that no operation computes is copied from where it is.
-        for number, inside in enumerate(self.inside):
-            read = set() if inside else set(self.e.kernels[number].reads)
+        for number in (number for number, operations in enumerate(self.inside) if not operations):
+            read = self.e.kernels[number].reads
             copied = [i for i, one in enumerate(self.all) if one.becomes in read and i in self.home]
             crossings += [(value, number, value) for value in copied]
         return crossings
