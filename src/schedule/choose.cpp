@@ -243,7 +243,7 @@ class Chooser {
       sinks_ = reads_across(var, lanes) && can_sink(result_.loops, var);
       side_by_side_ = sinks_ || (lanes >= extent(var) && lanes > kFewRegisters * choice.of_a_register());
       const int64_t tile = sinks_ ? rows_side_by_side(lanes) : lanes;
-      row_tasks_ /= tile;
+      row_tasks_ = std::max<int64_t>(row_tasks_ / tile, 1);
       if (extent(var) > tile) decide(Split{var, tile});
     } else if (rows_.size() >= 2 && walks_across(rows_[rows_.size() - 2], var)) {
       along_ = rows_[rows_.size() - 2];
@@ -283,8 +283,7 @@ class Chooser {
 
   /// Whether sweeping a few rows at a time would take a little from here and a little from there.
   bool reads_across(LoopVar var, int lanes) const {
-    if (swept_.empty() || scans_ || extent(var) < 4 * lanes)
-      return false;
+    if (swept_.empty() || scans_ || extent(var) < 4 * lanes) return false;
     bool found = false;
     walk(result_.loops.nests[0].root, [&](const Stmt& stmt) {
       if (!std::holds_alternative<Load>(stmt)) return;
@@ -299,11 +298,12 @@ class Chooser {
     return found;
   }
 
-  /// A page's worth, or less where that would leave too few tasks.
+  /// A page's worth, or less where that would leave too few tasks and the sweep cannot be shared among them.
   int64_t rows_side_by_side(int lanes) const {
     constexpr int64_t kPage = 4096;
     const int64_t page = kPage / (cpu_.vector_bytes / lane_choice().of_a_register());
-    const int64_t fair = row_tasks_ / kFewRows / lanes * lanes;
+    const bool is_shared = can_share_sweep() && extent(swept_.front()) >= kSumBlock * kFewRows;
+    const int64_t fair = is_shared ? page : row_tasks_ / kFewRows / lanes * lanes;
     return std::max<int64_t>(4 * lanes, std::min(page, fair));
   }
 
@@ -391,19 +391,30 @@ class Chooser {
     return sweeps;
   }
 
-  /// Shares a long sweep among tasks when the rows are too few. Only a single sweep can be: a second would
-  /// need the first's result.
+  /// Whether a long sweep may be shared among tasks. Only a single one can be: a second would need the
+  /// first's result.
+  bool can_share_sweep() const {
+    return !swept_.empty() && !scans_ && sweep_count() == 1 && element_count(domain_.extents) >= kLongSweep;
+  }
+
+  /// The least that is not less.
+  static int64_t power_of_two(int64_t count) {
+    return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(count)));
+  }
+
+  /// Shares a long sweep when the rows are too few.
   void share_sweep() {
-    if (swept_.empty() || scans_ || sweep_count() != 1) return;
-    if (element_count(domain_.extents) < kLongSweep || row_tasks_ >= kFewRows) return;
+    if (!can_share_sweep() || row_tasks_ >= kFewRows) return;
     const LoopVar outer = swept_.front();
     int64_t inner = 1;  // elements per iteration of the outermost swept loop
     for (size_t i = 1; i < swept_.size(); ++i) inner *= extent(swept_[i]);
     const int64_t step = swept_.size() == 1 ? vector_step_ : 1;
     const int64_t elements = vector_is_swept() ? kTaskElements * 4 : kTaskElements;
     int64_t chunk = std::max<int64_t>(1, elements / inner);
-    chunk = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>((chunk + step - 1) / step))) * step;
+    chunk = power_of_two((chunk + step - 1) / step) * step;
     chunk = std::max<int64_t>(chunk, kSumBlock * step);
+    // A step of many rows side by side is many elements: it takes fewer steps to make enough for a task.
+    if (sinks_) chunk = std::clamp(power_of_two(extent(outer) * row_tasks_ / kFewRows), kSumBlock, chunk);
     if (extent(outer) <= chunk) return;
     decide(SplitSweep{outer, chunk});
   }

@@ -72,11 +72,16 @@ void for_each_row_read(const LoopKernel& kernel, const Loop& root, const FetchAh
   });
 }
 
-int64_t rows_ahead(const LoopKernel& kernel, LoopVar row, const Load& load) {
+int64_t rows_ahead(const LoopKernel& kernel, const FetchAhead& where, const Load& load) {
   if (depends_on_data(load.index)) return kFarAhead;
   const Stmt stmt = load;
-  const std::optional<int64_t> distance = stride_along(kernel, *access_of(stmt), row);
-  return distance && *distance > 0 ? std::max<int64_t>(kBytesAhead / *distance, 1) : 1;
+  const std::optional<int64_t> distance = stride_along(kernel, *access_of(stmt), where.row);
+  if (!distance || *distance <= 0) return 1;
+  // Of rows that are swept side by side only those columns are read that a task has.
+  const auto size = static_cast<int64_t>(size_of(kernel[load.buffer].type.dtype));
+  const int64_t columns = kernel.extents[static_cast<size_t>(where.lanes)];
+  const int64_t read = where.row == where.sweep ? std::min(*distance, columns * size) : *distance;
+  return std::max<int64_t>(kBytesAhead / read, 1);
 }
 
 /// What fetches a read of the next row: where the place comes from data, that is read first. After the last
@@ -85,7 +90,7 @@ std::vector<Stmt> fetches_of(LoopKernel& kernel, const FetchAhead& decision, con
                              const Load& load) {
   const Extents extents = kernel.extents_function();
   const int64_t rows = extents(decision.row);
-  const Index next = Index::of(decision.row) + Index(rows_ahead(kernel, decision.row, load));
+  const Index next = Index::of(decision.row) + Index(rows_ahead(kernel, decision, load));
   std::map<ValueId, ValueId> names;
   auto name = [&](ValueId value) { return names.count(value) != 0 ? names.at(value) : value; };
   auto moved = [&](const Index& index, bool by_data) {
