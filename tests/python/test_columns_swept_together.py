@@ -38,3 +38,24 @@ def test_every_column_has_its_own(function, shape, dtype):
         size = np.abs(right).max() + np.abs(x).max() * (len(x) if function is standardised else 1)
         step = np.finfo(dtype).eps
         np.testing.assert_allclose(result, right, rtol=2e4 * step, atol=100 * step * size)
+
+
+REDUCTIONS = [np.sum, np.max, np.min, np.any, np.argmax, np.argmin, np.nanmax, np.mean]
+
+
+@pytest.mark.parametrize("shape", [(4096, 1024), (2000, 1100), (1030, 4099), (300, 9001), (40, 70, 1000)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.uint8])
+def test_a_long_sweep_of_wide_rows(dtype, shape):
+    x = (rng.standard_normal(shape) * 50).astype(dtype)
+    if dtype in (np.float32, np.float64):
+        x[7, ..., 3] = np.nan
+
+    def reduced(x):
+        return [reduction(x, axis=0) for reduction in REDUCTIONS] + [np.abs(x).sum(axis=0), x * 2]
+
+    for reduction in REDUCTIONS:
+        got, wanted = tk.jit(lambda x: reduction(x, axis=0))(x), reduction(x, axis=0)  # noqa: B023
+        assert got.dtype == wanted.dtype
+        np.testing.assert_allclose(got, wanted, rtol=0 if x.dtype.kind in "iu" else 1e-3, atol=1e-2)
+    for got, wanted in zip(tk.jit(reduced)(x), reduced(x), strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=0 if wanted.dtype.kind in "iub" else 1e-3, atol=1e-2)
