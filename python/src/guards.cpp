@@ -16,10 +16,17 @@ nb::object borrowed(PyObject* object) { return object == nullptr ? nb::object() 
 
 // -- What is at a place now
 
+/// The class of what stands in for NumPy's functions while a thread traces. Held for ever.
+PyObject* replacing_type = nullptr;
+
+/// A function that a trace, perhaps of another thread, has replaced counts as itself.
 PyObject* item_now(PyObject* owner, PyObject* key) {
   PyObject* found = PyDict_GetItemWithError(owner, key);
   if (found == nullptr) PyErr_Clear();
-  return found;
+  if (found == nullptr || reinterpret_cast<PyObject*>(Py_TYPE(found)) != replacing_type) return found;
+  const nb::object replaced = nb::steal(PyObject_GetAttrString(found, "replaces"));
+  if (!replaced.is_valid()) PyErr_Clear();
+  return replaced.ptr();  // which its replacement holds
 }
 
 PyObject* attribute_now(const nb::object& type, PyObject* name) {
@@ -270,6 +277,9 @@ int Guards::traverse(visitproc visit, void* arg) const {
 }
 
 void bind_guards(nb::module_& module) {
+  module.def(
+      "set_replacing_type", [](const nb::object& type) { replacing_type = nb::object(type).release().ptr(); },
+      nb::arg("type"));
   static PyType_Slot slots[] = {
       {Py_tp_traverse, reinterpret_cast<void*>(+[](PyObject* self, visitproc visit, void* arg) {
          Py_VISIT(Py_TYPE(self));

@@ -15,6 +15,7 @@ from ._errors import UserTypeError, fail
 
 BOOL = np.dtype(np.bool_)
 INT32 = np.dtype(np.int32)
+UINT8 = np.dtype(np.uint8)
 INT64 = np.dtype(np.int64)
 UINT64 = np.dtype(np.uint64)
 FLOAT16 = np.dtype(np.float16)

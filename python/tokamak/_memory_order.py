@@ -69,12 +69,17 @@ def laid_out(x: Array, order: Sequence[int]) -> Array:
     if x.ndim < 2 or not _native.is_tracing():
         return x
     is_stretched = x._traced and _sharing.is_stretched(x.shape, x._numpy_strides())
-    if order_of(x) == wanted and not is_stretched:
+    if _tell(x, order_of(x)) == _tell(x, wanted) and not is_stretched:
         return x
     x = x._as_traced()
     back = [wanted.index(axis) for axis in range(x.ndim)]
     row_major = _native.apply("convert", (_permuted(x, wanted),), dtype=x.dtype)
     return _permuted(row_major, back)._with_weak(x._weak)
+
+
+def _tell(x: Array, order: Sequence[int]) -> list[int]:
+    """Those of the axes that tell where elements lie: they have more than one."""
+    return [axis for axis in order if x.shape[axis] != 1]
 
 
 def asked_for(x: Array, order: Any, like: Array) -> Array:

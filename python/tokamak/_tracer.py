@@ -194,7 +194,7 @@ class Tracer:
         drawn = _random.states(captured.generators)
         try:
             with (
-                while_tracing.recording(self._takes_lists, captured.memoised),
+                while_tracing.recording(self._takes_lists, captured.memoised, captured.imported),
                 replacing_type(captured.asking_types),
             ):
                 returned = self._function(*args, **kwargs)

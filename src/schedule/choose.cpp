@@ -72,12 +72,12 @@ class Chooser {
       fetch_rows_ahead();
       cascade();
       if (sinks_) decide(Sink{static_cast<LoopVar>(*vector_axis_)});
+      vectorise_lane_loops();  // before ranges are separated: loops that have lanes get no branches inside
       if (has_ranges_to_separate(result_.loops)) {
         decide(Separate{.aligned = !streamed().empty()});
       } else {
         stage_tiles();
       }
-      vectorise_lane_loops();
       decide(Parallelise{});
       stream();
       align_stores();

@@ -242,3 +242,15 @@ def test_nothing_is_written_before_a_later_index_is_checked(program, wrong):
         tk.jit(write)(*given, i, np.append(i, wrong), v)
     for got, wanted in zip(given, (a, b), strict=True):
         assert_same(got, wanted)
+
+
+@pytest.mark.parametrize("dtype", ["i8", "i4", "i2"])
+@pytest.mark.parametrize("size", [2, 3, 4, 5, 8, 16, 33, 100, SIZE])
+def test_indices_that_are_put_together_from_parts_are_checked_first(size, dtype):
+    def write(a):
+        a[1:] += a[1:]
+        a[size // 2] = 3
+        return a[a % size]
+
+    check_writes(write, (np.arange(size) % 100).astype(dtype))
+    check_writes(write, (np.arange(2 * size).reshape(size, 2) % 100).astype(dtype)[:, 0])

@@ -174,6 +174,21 @@ def test_long_axes(rng):
     check(lambda n: np.bitwise_xor.accumulate(n, axis=1), n)
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["maximum", "minimum", "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor"],
+)
+def test_running_truths_are_one_pass(name, rng):
+    """Not a kernel for each of the distances 1, 2, 4 and so on, which take half a second to compile."""
+    ufunc = getattr(np, name)
+    program = tk.jit(lambda x: ufunc.accumulate(x, axis=-1))
+    for x in (rng.random((3, 1000)) < 0.01, rng.random((3, 1000)) > 0.01, rng.random(1) < 0.5):
+        assert_same(program(x), ufunc.accumulate(x, axis=-1))
+        assert len(program.explain(x).kernels) == 1
+    if name.startswith("logical"):
+        check(lambda x: ufunc.accumulate(x, axis=0), rng.integers(-1, 2, (1000, 3)))
+
+
 def test_long_sequences_are_refused(rng):
     for method in ("reduce", "accumulate"):
         with pytest.raises(NotImplementedError, match="depend on each other"):

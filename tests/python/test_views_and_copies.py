@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tokamak as tk
 
-from support import assert_same
+from support import assert_same, check_writes
 
 #: Expressions of a matrix `a`, one or more in a line
 EXPRESSIONS = """
@@ -167,3 +167,25 @@ def test_views_of_all_of_an_array(view):
     tk.jit(written)(got)
     written(want)
     np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("shape", [(1, 6), (6, 1), (1, 1), (1, 2, 1), (2, 1, 3)])
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda a: np.asfortranarray(a),
+        lambda a: np.asfortranarray(a.T),
+        lambda a: np.asfortranarray(a[:1]),
+        lambda a: a.astype(a.dtype, order="F", copy=False),
+        lambda a: np.asarray(a, order="F"),
+        lambda a: np.ascontiguousarray(a),
+    ],
+)
+def test_rows_that_are_columns_too_are_not_copied(shape, ask):
+    def write(a):
+        columns = ask(a)
+        a += 1
+        columns *= 2
+        return columns, a.copy()
+
+    check_writes(write, np.arange(float(np.prod(shape))).reshape(shape))

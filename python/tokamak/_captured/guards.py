@@ -25,6 +25,8 @@ class Captured:
             frozenset()
         )  # of functions whose results are kept by functools.lru_cache
         self.asking_types: list[dict[str, Any]] = []  # the variables of modules whose functions name `type`
+        #: where they have functions of NumPy: the variables, and the name
+        self.imported: list[tuple[dict[str, Any], str]] = []
         self._owners: set[int] = set()  # of memory that is guarded
         self._places: list[tuple[str, tuple[Any, ...]]] = []
         self._arrays: dict[int, Any] = {}  # tokamak.Arrays that were there

@@ -118,6 +118,7 @@ class _Walk:
         self.iterators: list[str] = []
         self.is_traced = False
         self.asking_types: dict[int, dict[str, Any]] = {}
+        self.imported: dict[tuple[int, str], tuple[dict[str, Any], str]] = {}
         self.memoised: set[CodeType] = set()
 
     @property
@@ -141,6 +142,7 @@ class _Walk:
         captured.is_traced = self.is_traced
         captured.memoised = frozenset(self.memoised)
         captured.asking_types = list(self.asking_types.values())
+        captured.imported = list(self.imported.values())
         return captured
 
     def note(self, kind: str, name: str, *place: Any) -> None:
@@ -200,6 +202,10 @@ class _Walk:
         self.found_asked |= names.asked
         if "type" in names.read and value.__globals__.get("type", TypeOf) is TypeOf:
             self.asking_types[id(value.__globals__)] = value.__globals__
+        for key in names.read:
+            named = value.__globals__.get(key)
+            if callable(named) and getattr(named, "__module__", None) == "numpy":
+                self.imported[id(value.__globals__), key] = (value.__globals__, key)
         if _takes_all(names, value.__globals__):
             self.found.add(_ALL)
         for variable, cell in zip(code.co_freevars, value.__closure__ or (), strict=True):

@@ -51,6 +51,7 @@ _TRUTHS: dict[np.ufunc, str] = {
     np.maximum: "reduce_any",
     np.minimum: "reduce_all",
 }
+_PARITIES = {np.logical_xor, np.bitwise_xor}  # of booleans
 _RUNNING: dict[np.ufunc, str] = {
     np.add: "cumsum",
     np.multiply: "cumprod",
@@ -196,7 +197,7 @@ def _is_identity(ufunc: np.ufunc, start: Any) -> bool:
 
 
 def _own_reduction(ufunc: np.ufunc, x: Any, axes: tuple[int, ...]) -> Any:
-    if x.dtype.kind == "b" and ufunc in (np.logical_xor, np.bitwise_xor):
+    if x.dtype.kind == "b" and ufunc in _PARITIES:
         count = apply("reduce_sum", convert(x, _dtypes.INT64), axes=axes)
         return convert(apply("bit_and", count, constant(1, _dtypes.INT64)), _dtypes.BOOL)
     if x.dtype.kind == "b" and ufunc in _TRUTHS:
@@ -280,6 +281,8 @@ def accumulate(ufunc: np.ufunc, array: Any, out: Any, axis: Any = 0, dtype: Any 
         return apply(_RUNNING[ufunc], x, axis=place)
     if count < 2:
         return x
+    if wanted.kind == "b" and (ufunc in _TRUTHS or ufunc in _PARITIES):
+        return _running_truth(ufunc, x, place)
     if ufunc in _ASSOCIATIVE:
         return _by_distance(rule, x, place)
     if ufunc == np.subtract:
@@ -290,6 +293,16 @@ def accumulate(ufunc: np.ufunc, array: Any, out: Any, axis: Any = 0, dtype: Any 
     for i in range(1, count):
         results.append(rule(results[-1], _element(x, place, i)))
     return stack(results, place)
+
+
+def _running_truth(ufunc: np.ufunc, x: Any, axis: int) -> Any:
+    """Of booleans, as numbers that have an operation of their own: the largest so far, the smallest, how many."""
+    numbers = convert(x, _dtypes.UINT8)
+    if ufunc in _PARITIES:
+        count = apply("cumsum", numbers, axis=axis)  # modulo 256, which keeps what is odd
+        return convert(apply("bit_and", count, constant(1, _dtypes.UINT8)), _dtypes.BOOL)
+    running = "cummax" if _TRUTHS[ufunc] == "reduce_any" else "cummin"
+    return convert(apply(running, numbers, axis=axis), _dtypes.BOOL)
 
 
 def _by_distance(rule: Callable[[Any, Any], Any], x: Any, axis: int) -> Any:

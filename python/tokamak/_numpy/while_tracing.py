@@ -5,8 +5,8 @@
     out = np.zeros(n)
     out[1:] = x[1:] - x[:-1]
 
-needs one. So while a thread traces, the functions below are replaced in NumPy's namespace; for other threads, and for all callers but
-the user's own lines, they do what they always do. Compiled code that calls `np.empty` expects memory, and its caller is, as far as
+needs one. So while a thread traces, the functions below are replaced in NumPy's namespace, and where the user's modules have imported
+them from there; for other threads, and for all callers but the user's own lines, they do what they always do. Compiled code that calls `np.empty` expects memory, and its caller is, as far as
 Python tells, the line that called the compiled code; so that line is read.
 """
 
@@ -257,12 +257,54 @@ _lock = threading.Lock()
 _always, _for_lists = _Replacing(lambda: _REPLACED), _Replacing(_taking_lists)
 
 
-def _is_called_by(frame: Any, name: str) -> bool:
-    """Whether the line that a frame is at calls what it knows as `name`, and is not a line of NumPy or this package."""
-    module = frame.f_globals.get("__name__", "")
-    return module.partition(".")[0] not in ("tokamak", "numpy") and name == called_name(
-        frame.f_code, frame.f_lasti
-    )
+class _Imported:
+    """Names of the user's modules (`from numpy import zeros`) that stand for what is replaced while at least one thread traces."""
+
+    def __init__(self) -> None:
+        self._traces: dict[tuple[int, str], int] = {}
+        self._before: dict[tuple[int, str], tuple[dict[str, Any], Any]] = {}
+
+    def start(self, names: list[tuple[dict[str, Any], str]]) -> None:
+        for variables, name in names:
+            place = (id(variables), name)
+            self._traces[place] = self._traces.get(place, 0) + 1
+            self._before.setdefault(place, (variables, variables.get(name)))
+            self._follow_numpy(place)
+
+    def stop(self, names: list[tuple[dict[str, Any], str]]) -> None:
+        for variables, name in names:
+            place = (id(variables), name)
+            self._traces[place] = self._traces.get(place, 1) - 1
+            if self._traces[place] <= 0:
+                self._put_back(place)
+            else:
+                self._follow_numpy(place)
+
+    def put_back(self) -> None:
+        for place in list(self._before):
+            self._put_back(place)
+
+    def _follow_numpy(self, place: tuple[int, str]) -> None:
+        variables, original = self._before[place]
+        original = getattr(original, "replaces", original)
+        now = getattr(np, getattr(original, "__name__", ""), None)
+        if isinstance(now, _Replacement) and now.replaces is original:
+            variables[place[1]] = now
+
+    def _put_back(self, place: tuple[int, str]) -> None:
+        self._traces.pop(place, None)
+        variables, original = self._before.pop(place)
+        if isinstance(variables.get(place[1]), _Replacement):
+            variables[place[1]] = original
+
+
+def _is_called_by(frame: Any, function: _Replacement) -> bool:
+    """Whether the line that a frame is at calls the function by its name, or one that it was imported as, and is not a line of NumPy
+    or this package."""
+    if frame.f_globals.get("__name__", "").partition(".")[0] in ("tokamak", "numpy"):
+        return False
+    called = called_name(frame.f_code, frame.f_lasti)
+    return called == function._one.name or (called is not None and frame.f_globals.get(called) is function)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -322,7 +364,7 @@ class _Replacement:
         if not (is_array(kwargs.get("like")) or one.is_ours(*args, **wanted)):
             return original(*args, **kwargs)
         caller = sys._getframe(1)
-        is_users = one.by_anyone or (_is_called_by(caller, one.name) and not _is_memoised(caller))
+        is_users = one.by_anyone or (_is_called_by(caller, self) and not _is_memoised(caller))
         if not is_users:
             return original(*args, **kwargs)
         if one.make is None:
@@ -370,16 +412,24 @@ def _is_memoised(frame: Any) -> bool:
 
 
 _made: dict[Any, Any] = {}  # what replaces what
+_imported = _Imported()
+_native.set_replacing_type(_Replacement)
 
 
 @contextmanager
-def recording(of_lists: bool = False, memoised: frozenset[CodeType] = frozenset()) -> Iterator[None]:
+def recording(
+    of_lists: bool = False,
+    memoised: frozenset[CodeType] = frozenset(),
+    imported: list[tuple[dict[str, Any], str]] | None = None,
+) -> Iterator[None]:
     """Inside, arrays that the traced function makes are Arrays, to which traced values can be written; and, if that is asked for, all
-    functions take lists of Arrays."""
+    functions take lists of Arrays. `imported`: where the user's modules have functions of NumPy, by variables and name."""
+    names = imported or []
     parts = [_always, _for_lists] if of_lists else [_always]
     with _lock:
         for part in parts:
             part.start()
+        _imported.start(names)
     before, _memoised.codes = _memoised.codes, _memoised.codes | memoised
     try:
         yield
@@ -388,6 +438,7 @@ def recording(of_lists: bool = False, memoised: frozenset[CodeType] = frozenset(
         with _lock:
             for part in reversed(parts):
                 part.stop()
+            _imported.stop(names)
 
 
 def _forget_other_threads() -> None:
@@ -397,6 +448,7 @@ def _forget_other_threads() -> None:
     if not _native.is_tracing():
         _for_lists.put_back()
         _always.put_back()
+        _imported.put_back()
 
 
 os.register_at_fork(after_in_child=_forget_other_threads)
