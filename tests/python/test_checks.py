@@ -122,3 +122,12 @@ def test_environment():
     assert "TOKAMAK_CHECK names no check 'nonsense'; there are bounds, nan, shadow, all" in done.stderr
     assert "UserFloatingPointError: sqrt: element [0] of f64[3] is NaN: sqrt(-1)" in done.stderr
     assert run(["-c", program]).returncode == 0
+
+
+@pytest.mark.parametrize("taken", [lambda x, i: x[i][:1], lambda x, i: (x[i] * 2)[0] + x[i][:1]])
+def test_an_index_that_no_result_needs_is_looked_at_beside_the_interpreter(checks, taken):
+    x, i = np.arange(5.0), np.array([0, 7])
+    np.testing.assert_array_equal(tk.jit(taken)(x, i), taken(x, np.array([0, 0])))
+    checks("shadow")
+    with pytest.raises(IndexError, match=r"out of bounds for axis 0 with size 5.*\n?.*only the interpreter"):
+        tk.jit(taken)(x, i)

@@ -6,8 +6,8 @@
     out[1:] = x[1:] - x[:-1]
 
 needs one. So while a thread traces, the functions below are replaced in NumPy's namespace, and where the user's modules have imported
-them from there; for other threads, and for all callers but the user's own lines, they do what they always do. Compiled code that calls `np.empty` expects memory, and its caller is, as far as
-Python tells, the line that called the compiled code; so that line is read.
+them from there; for other threads, and for all callers but the user's own lines, they do what they always do. Compiled code that calls
+`np.empty` expects memory, and its caller is, as far as Python tells, the line that called the compiled code; so that line is read.
 """
 
 from __future__ import annotations

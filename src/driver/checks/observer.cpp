@@ -95,9 +95,9 @@ class Observer final : public ProgramObserver {
       Oracle oracle(function.graph, arguments, current_cpu().fma, looseness_);
       difference = oracle.first_difference(function.results_in(memory));
     } catch (const UserError& error) {
-      throw InternalError(
-          function.what + ": the interpreter has an error where native code has none: " + error.message(),
-          error.where());
+      throw UserError(error.message() + " (" + function.what +
+                          ": only the interpreter finds it; code computes no more than results need)",
+                      error.where(), error.kind());
     }
     if (!difference) return;
     const Node& node = function.graph[function.graph.outputs()[difference->output]];
