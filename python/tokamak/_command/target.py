@@ -13,7 +13,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -156,15 +156,13 @@ def check_script(place: str) -> None:
     _script(place)
 
 
-def run_script(place: str, words: list[str], *, quiet: bool) -> dict[str, Any]:
-    """Runs a whole script, as `python script.py words...` does. Gives the names of its module; none if it exits early. What it prints
-    goes to the standard error where the standard output is for something else."""
+def run_script(place: str, words: list[str]) -> dict[str, Any]:
+    """Runs a whole script, as `python script.py words...` does. Gives the names of its module; none if it exits early."""
     path = _script(place)
     sys.argv = [place, *words]
     sys.path.insert(0, os.fspath(path.parent))
-    aside = redirect_stdout(sys.stderr) if quiet else nullcontext()
     process = os.getpid()
-    with failures_of(place, may_exit=True), aside:
+    with failures_of(place, may_exit=True):
         try:
             return runpy.run_path(os.fspath(path), run_name="__main__")
         except KeyboardInterrupt:  # which is for its threads, too
