@@ -101,12 +101,14 @@ def _file_of_descriptor(descriptor: int) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-_for_results: list[TextIO | None] = []  # the standard output, if there is one, while that of the user's code is another
+# The standard output, if there is one, while that of the user's code is another.
+_for_results: list[TextIO | None] = []
 
 
 @contextlib.contextmanager
 def results_apart() -> Iterator[None]:
-    """Inside, what the user's code prints goes to the standard error: the standard output has what commands print, and nothing else."""
+    """Inside, what the user's code prints goes to the standard error: the standard output has what commands
+    print, and nothing else."""
     _for_results.append(sys.stdout)
     try:
         with contextlib.redirect_stdout(sys.stderr):

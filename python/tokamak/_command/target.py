@@ -114,7 +114,8 @@ def _check_call(name: str, function: Callable[..., Any], given: Arguments) -> No
 
 
 def _missing(owner: Any, called: str, name: str) -> str:
-    there = [key for key in _names_in(owner) if not key.startswith("_") and callable(getattr(owner, key, None))]
+    public = [key for key in _names_in(owner) if not key.startswith("_")]
+    there = [key for key in public if callable(getattr(owner, key, None))]
     if isinstance(owner, ModuleType):  # what it has imported may be meant, and is not what it offers
         own = [key for key in there if getattr(vars(owner)[key], "__module__", None) == owner.__name__]
     else:
@@ -164,7 +165,8 @@ def check_script(place: str) -> None:
 
 
 def run_script(place: str, words: list[str]) -> dict[str, Any]:
-    """Runs a whole script, as `python script.py words...` does. Gives the names of its module; none if it exits early."""
+    """Runs a whole script, as `python script.py words...` does. Gives the names of its module; none if it
+    exits early."""
     path = _script(place)
     sys.argv = [place, *words]
     sys.path.insert(0, os.fspath(path.parent))
