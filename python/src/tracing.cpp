@@ -425,7 +425,10 @@ void bind_tracing(nb::module_& module) {
       .def_prop_ro("parameter_types", [](const Graph& graph) { return types_of(graph, graph.parameters()); })
       .def_prop_ro("output_types", [](const Graph& graph) { return types_of(graph, graph.outputs()); });
   module.def(
-      "parse", [](const std::string& text, const std::string& file) { return parse(text, file); },
+      "parse",
+      [](const nb::bytes& text, const std::string& file) {
+        return parse({text.c_str(), text.size()}, file);
+      },
       nb::arg("text"), nb::arg("file"));
 
   nb::class_<PythonTrace>(module, "Trace")

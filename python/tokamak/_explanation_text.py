@@ -74,9 +74,11 @@ def notes_of(e: Explanation) -> list[tuple[str, str]]:
     notes += _short("not fused", [_refusal(one) for one in e.refused])
     notes += _short("dead", [f"{one.name} = {one.text}  {_place(one.line)}".rstrip() for one in e.dead])
     if e.measured:
-        call, kernels = time_text(e.measured.seconds), time_text(e.measured.kernel_seconds)
-        share = percent_text(e.measured.share)
-        notes.append(("measured", f"{call} a call, {kernels} of it in kernels; {share} of the roofline"))
+        kernels, share = time_text(e.measured.kernel_seconds), percent_text(e.measured.share)
+        spent = f"{kernels} of it in kernels; {share} of the roofline"
+        if not e._native.running:
+            spent = "no kernels run"
+        notes.append(("measured", f"{time_text(e.measured.seconds)} a call, {spent}"))
     stages = ", ".join(f"{one.stage} {number_text(one.milliseconds)}" for one in e.times)
     total = number_text(sum(one.milliseconds for one in e.times))
     notes.append(("compiled", f"in {total} ms ({stages})"))

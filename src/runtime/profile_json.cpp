@@ -53,9 +53,14 @@ class Appending {
 void append_arguments(Appending& text, const ProfileEvent& event) {
   const double ns = static_cast<double>(std::max<int64_t>(event.end_ns - event.start_ns, 1));
   text << "{\"bytes_read\":" << event.bytes_read << ",\"bytes_written\":" << event.bytes_written
-       << ",\"flops\":" << event.flops << ",\"GB/s\":";
-  text.rate(static_cast<double>(event.bytes_read + event.bytes_written) / ns) << ",\"GFLOP/s\":";
-  text.rate(event.flops / ns) << "}";
+       << ",\"flops\":" << event.flops;
+  // The bytes of an allocation are those of the block: nothing moves them in its time.
+  if (event.category == ProfileCategory::kernel || event.category == ProfileCategory::library) {
+    text << ",\"GB/s\":";
+    text.rate(static_cast<double>(event.bytes_read + event.bytes_written) / ns) << ",\"GFLOP/s\":";
+    text.rate(event.flops / ns);
+  }
+  text << "}";
 }
 
 std::string about(const Profile& profile) {

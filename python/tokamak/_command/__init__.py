@@ -7,6 +7,7 @@ handed over to it: `opt`, `run`, and `explain` of a .tok file. Both exit with th
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
@@ -120,6 +121,7 @@ def _run(words: list[str]) -> int:
         if end.code == OK:  # --help and the like, which have printed something
             output.flush()
         raise
-    code = options.run(options)
-    output.flush()
+    with output.results_apart() if getattr(options, "json", False) else contextlib.nullcontext():
+        code = options.run(options)
+        output.flush()
     return int(code or OK)

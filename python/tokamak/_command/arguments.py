@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import importlib
 import math
 import re
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import _dtypes
 from .._progress import Progress
 from .failure import Failure, usage_error
 
@@ -35,6 +38,8 @@ class Arguments(NamedTuple):
 def parse(text: str, seed: int, *, is_filled: bool = True) -> Arguments:
     """Arrays are filled with made-up numbers: floats from a normal distribution, integers from 0 to 9. The same for the same seed. Those
     that are not filled take neither time nor memory."""
+    if seed < 0:
+        raise usage_error("--seed takes a number from 0 on")
     # Python has no empty index, which is a number of that type.
     readable = re.sub(r"\b(" + "|".join(_NAMES) + r")\[\s*\]", r"\1", text.strip())
     try:
@@ -117,9 +122,9 @@ class _Maker:
 def _dtype(name: str) -> np.dtype[Any]:
     if name != "bfloat16":
         return np.dtype(name)
-    try:
-        import ml_dtypes
-    except ImportError:
-        raise Failure("--args: bf16 needs the package ml_dtypes") from None
-    found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    with contextlib.suppress(ImportError):
+        importlib.import_module("ml_dtypes")
+    found = _dtypes.know_bfloat16()
+    if found is None:
+        raise Failure("bf16 needs the package ml_dtypes")
     return found

@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> None:
         raise usage_error(
             f"'{options.script}' is no script, whose name ends in .py, nor size, list, path or clear"
         )
-    names = target.run_script(options.script, options.words, quiet=options.json)
+    names = target.run_script(options.script, options.words)
     functions = [entry for entry in map(_entry, list(_jit._cores)) if entry["programs"]]
     functions.sort(key=lambda entry: str(entry["name"]))
     names.clear()  # which kept the functions alive until they were asked

@@ -8,7 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, TextIO
 
 from .. import _endings
 from .failure import Failure, usage_error
@@ -24,6 +24,7 @@ __all__ = [
     "print_text",
     "printable",
     "restore_standard_error",
+    "results_apart",
     "saving",
     "tell",
     "tell_written",
@@ -100,15 +101,42 @@ def _file_of_descriptor(descriptor: int) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
+# The standard output, if there is one, while that of the user's code is another.
+_for_results: list[TextIO | None] = []
+
+
+@contextlib.contextmanager
+def results_apart() -> Iterator[None]:
+    """Inside, what the user's code prints goes to the standard error: the standard output has what commands
+    print, and nothing else."""
+    _for_results.append(sys.stdout)
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    finally:
+        _for_results.pop()
+
+
+def _output() -> TextIO | None:
+    return _for_results[-1] if _for_results else sys.stdout
+
+
+def _open_output() -> TextIO:
+    stream = _output()
+    if stream is None or stream.closed:
+        raise Failure("cannot write to the standard output: it is closed")
+    return stream
+
+
 def printable(text: str) -> str:
     """Text that any terminal takes: names of files may have bytes that are no characters."""
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    encoding = getattr(_output(), "encoding", None) or "utf-8"
     return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
 def print_text(text: object) -> None:
     with _arriving():
-        print(printable(str(text)))
+        print(printable(str(text)), file=_open_output())
 
 
 def print_json(data: Any) -> None:
@@ -118,7 +146,7 @@ def print_json(data: Any) -> None:
 def flush() -> None:
     """Raises when what was printed does not arrive."""
     with _arriving():
-        sys.stdout.flush()
+        _open_output().flush()
 
 
 @contextlib.contextmanager
@@ -137,8 +165,6 @@ def saving(options: argparse.Namespace, save: Callable[[str], None]) -> Iterator
 
 @contextlib.contextmanager
 def _arriving() -> Iterator[None]:
-    if sys.stdout is None or sys.stdout.closed:
-        raise Failure("cannot write to the standard output: it is closed")
     try:
         yield
     except BrokenPipeError:

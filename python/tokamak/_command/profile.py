@@ -137,7 +137,7 @@ def _work(options: argparse.Namespace) -> Callable[[], object]:
     """What is to be recorded, once it is known to be there."""
     if str(options.target).endswith(".py"):
         target.check_script(options.target)
-        return lambda: target.run_script(options.target, options.words, quiet=options.json)
+        return lambda: target.run_script(options.target, options.words)
     if options.words:
         raise usage_error("words are for scripts; a function gets --args")
     if options.calls < 0:

@@ -12,8 +12,8 @@ import runpy
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -58,18 +58,17 @@ def find(options: argparse.Namespace, *, is_called: bool = True) -> Target:
         raise usage_error(
             f"'{options.target}' names no function; write script.py:function or module:function"
         )
-    if options.seed < 0:
-        raise usage_error("--seed takes a number from 0 on")
     given = arguments.parse(options.args or "", options.seed, is_filled=is_called)
     found: Any = _load(place)
-    for part in name.split("."):
+    parts = name.split(".")
+    for i, part in enumerate(parts):
         if not hasattr(found, part):
-            raise Failure(_missing(found, place, part))
+            raise Failure(_missing(found, f"{'.'.join(parts[:i])} of {place}" if i else place, part))
         if _is_method(found, part):
             found = _made(found, part)
         found = getattr(found, part)
     if not callable(found):
-        raise Failure(f"{name} of {place} is no function, but a {type(found).__name__}")
+        raise Failure(f"{name} of {place} is no function: its type is {type(found).__name__}")
     is_jitted = isinstance(found, _native.JitCallable)
     with failures_of(name):
         jitted = found if is_jitted else jit(found)
@@ -114,12 +113,21 @@ def _check_call(name: str, function: Callable[..., Any], given: Arguments) -> No
         raise Failure(f"{name}{signature} cannot be called {called}: {error}") from None
 
 
-def _missing(module: Any, place: str, name: str) -> str:
-    there = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
-    own = [key for key in there if getattr(vars(module)[key], "__module__", None) == module.__name__]
+def _missing(owner: Any, called: str, name: str) -> str:
+    public = [key for key in _names_in(owner) if not key.startswith("_")]
+    there = [key for key in public if callable(getattr(owner, key, None))]
+    if isinstance(owner, ModuleType):  # what it has imported may be meant, and is not what it offers
+        own = [key for key in there if getattr(vars(owner)[key], "__module__", None) == owner.__name__]
+    else:
+        own = there
     close = difflib.get_close_matches(name, there, n=1)
     hint = f"; did you mean {close[0]}?" if close else f"; it has {', '.join(own)}" if own else ""
-    return f"{place} has no function {name}{hint}"
+    return f"{called} has no function {name}{hint}"
+
+
+def _names_in(owner: Any) -> Iterable[str]:
+    """In the order of the source, if there is one."""
+    return vars(owner) if isinstance(owner, (ModuleType, type)) else dir(owner)
 
 
 def _load(place: str) -> ModuleType:
@@ -156,15 +164,14 @@ def check_script(place: str) -> None:
     _script(place)
 
 
-def run_script(place: str, words: list[str], *, quiet: bool) -> dict[str, Any]:
-    """Runs a whole script, as `python script.py words...` does. Gives the names of its module; none if it exits early. What it prints
-    goes to the standard error where the standard output is for something else."""
+def run_script(place: str, words: list[str]) -> dict[str, Any]:
+    """Runs a whole script, as `python script.py words...` does. Gives the names of its module; none if it
+    exits early."""
     path = _script(place)
     sys.argv = [place, *words]
     sys.path.insert(0, os.fspath(path.parent))
-    aside = redirect_stdout(sys.stderr) if quiet else nullcontext()
     process = os.getpid()
-    with failures_of(place, may_exit=True), aside:
+    with failures_of(place, may_exit=True):
         try:
             return runpy.run_path(os.fspath(path), run_name="__main__")
         except KeyboardInterrupt:  # which is for its threads, too

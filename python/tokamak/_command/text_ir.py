@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from .. import _native
 from .._explanation import Explanation
 from .._measure import Runner
-from . import arguments
+from . import arguments, output
 from .failure import Failure, usage_error
 
 __all__ = ["explain", "is_text"]
@@ -23,7 +23,8 @@ def explain(options: argparse.Namespace) -> tuple[Explanation, str]:
     """The explanation of the one function of a file, which is there to be run on made-up numbers, and the types of these."""
     if options.args:
         raise usage_error("--args is for functions of Python: text IR has its types")
-    graphs = _native.parse(_read(options.target), "<stdin>" if options.target == "-" else options.target)
+    called = "<stdin>" if options.target == "-" else output.printable(options.target)
+    graphs = _native.parse(_read(options.target), called)
     if len(graphs) != 1:
         names = ", ".join(f"@{graph.name}" for graph in graphs) or "none"
         raise Failure(f"-o: a page shows one function, and {options.target} has {len(graphs)}: {names}")
@@ -61,11 +62,11 @@ def _in_rows(types: Sequence[str]) -> list[list[int]]:
     return [list(range(len(shape.split(",")) if shape else 0)) for shape in shapes]
 
 
-def _read(place: str) -> str:
+def _read(place: str) -> bytes:
     if place == "-":
-        return sys.stdin.read()
+        return sys.stdin.buffer.read()
     try:
-        with open(place, encoding="utf-8", errors="surrogateescape") as file:
+        with open(place, "rb") as file:
             return file.read()
     except OSError as error:
         raise Failure(f"cannot open {place}: {error.strerror}") from None

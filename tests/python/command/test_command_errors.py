@@ -48,6 +48,15 @@ from command_support import ARGS, command
         (["script.py:activation", *ARGS, "-o", ""], 2, "-o needs the name of a file"),
         (["script.py:activation", *ARGS, "--seed", "-1"], 2, "--seed takes a number from 0 on"),
         (["missing.tok"], 1, "cannot open missing.tok"),
+        (
+            ["script.py:Layer.forwards"],
+            1,
+            "error: Layer of script.py has no function forwards; did you mean forward?",
+        ),
+        (["script.py:Layer.x"], 1, "error: Layer of script.py has no function x; it has forward, jitted"),
+        (["script.py:scale.x"], 1, "error: scale of script.py has no function x; it has forward"),
+        (["script.py:number.x"], 1, "error: number of script.py has no function x"),
+        (["script.py:number"], 1, "error: number of script.py is no function: its type is int"),
     ],
 )
 def test_errors(folder, words, code, message):

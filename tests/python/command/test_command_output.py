@@ -178,6 +178,43 @@ def test_scripts_that_jit_nothing_are_said_to(folder):
     assert "nothing was recorded" in str(p)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "explain talks.py:f",
+        "explain talks:f",
+        "explain talks.py:Talking.f",
+        "profile talks.py:f --calls 1",
+        "profile talks.py",
+        "compare talks.py:f",
+        "bench talks.py:f --seconds 0.01",
+        "cache talks.py",
+    ],
+)
+def test_what_is_printed_by_the_way_is_no_part_of_the_json(folder, words):
+    (folder / "talks.py").write_text(
+        """
+import tokamak as tk
+print("the module")
+class Talking:
+    def __init__(self):
+        print("an instance")
+    def f(self, x):
+        print("the function")
+        return x + 1
+f = tk.jit(Talking().f)
+if __name__ == "__main__":
+    f(1.0)
+"""
+    )
+    args = "--args 'f32[3]'" if ":" in words else ""
+    done = shell(folder, f"{PYTHON} {words} {args} --json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)
+    for said in ("the module", "an instance", "the function"):
+        assert said in done.stderr.splitlines()
+
+
 @pytest.mark.parametrize("rest", ["| true", "> /dev/full"])
 @pytest.mark.parametrize("word", ["explain", "compare"])
 def test_the_page_is_there_where_the_text_cannot_be_printed(folder, word, rest):

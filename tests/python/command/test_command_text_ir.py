@@ -1,7 +1,9 @@
 """Commands on text IR: `explain`, `opt` and `run`."""
 
 import json
+import os
 
+import pytest
 from command_support import TEXT, as_json, command, native
 from tokamak import _pages
 
@@ -81,12 +83,22 @@ def test_a_summary_says_everything_once(folder):
     assert graphs.count("not fused: sub into the kernel of reduce_sum") == 1
 
 
-def test_json_of_text_ir_has_what_the_summary_has(folder):
-    (got,) = json.loads(command(folder, "explain", "-", "--json", input=CENTRE))
+def test_json_of_text_ir_has_what_the_summary_has(folder, tmp_path):
+    own_cache = {**os.environ, "TOKAMAK_CACHE_DIR": str(tmp_path)}
+    first, second = (
+        json.loads(command(folder, "explain", "-", "--json", input=CENTRE, env=own_cache)) for _ in range(2)
+    )
+    (got,) = first
     assert got["refused"][0]["line"] == "<stdin>:4"
     assert got["dead"] == [{"name": "%1", "text": "exp %x", "type": "f32[1000000]", "line": "<stdin>:3"}]
     assert list(got["times"]) == ["passes", "fusion", "code", "plan"]
     assert got["kernels"][0]["lines"] == ["<stdin>:2"]
+    assert not any(kernel["from_disk_cache"] for kernel in got["kernels"])
+    (again,) = second
+    assert list(again["times"]) == ["disk cache"]
+    assert all(kernel.pop("from_disk_cache") == kernel["has_code"] for kernel in again["kernels"])
+    kernels = [{key: kernel[key] for key in kernel if key != "from_disk_cache"} for kernel in got["kernels"]]
+    assert {**again, "times": None} == {**got, "times": None, "kernels": kernels}
 
 
 def test_pages_of_text_ir(folder, tmp_path):
@@ -112,4 +124,24 @@ def test_what_is_no_page_of_text_ir(folder, tmp_path):
         folder, "explain", "f.tok", "--args", "f32[3]", "-o", path, code=2
     )
     assert "<stdin>:1" in command(folder, "explain", "-", "-o", path, input="func @f(%x: f32) {", code=1)
+    assert "--seed takes a number" in command(folder, "explain", "f.tok", "--seed", "-1", "-o", path, code=2)
+    (folder / "bytes.tok").write_bytes(b"\xff\xfe")
+    assert "found '\\xff'" in command(folder, "explain", "bytes.tok", "-o", path, code=1)
     assert not path.exists()
+
+
+def test_pages_of_text_ir_of_all_types(folder, tmp_path):
+    pytest.importorskip("ml_dtypes")
+    names = [f"{kind}{bits}" for kind in "iuf" for bits in (8, 16, 32, 64) if (kind, bits) != ("f", 8)]
+    types = [f"{name}{shape}" for name in ("bool", "bf16", *names) for shape in ("[]", "[2,3]", "[0,3]")]
+    parameters = ", ".join(f"%x{i}: {type}" for i, type in enumerate(types))
+    results = ", ".join(f"%x{i}" for i in range(len(types)))
+    text = f"func @f({parameters}) {{\n  return {results}\n}}\n"
+    shown = command(folder, "explain", "-", "-o", tmp_path / "page.html", input=text)
+    assert shown.startswith(f"f({', '.join(types)})\n") and "of it in kernels" in shown
+
+
+def test_what_runs_no_kernels_has_no_share_of_the_roofline(folder, tmp_path):
+    text = "func @f(%x: f32[0,3]) {\n  %0 = exp %x\n  return %0\n}\n"
+    shown = command(folder, "explain", "-", "-o", tmp_path / "page.html", input=text)
+    assert " a call, no kernels run\n" in shown and "roofline" not in shown
