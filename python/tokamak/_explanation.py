@@ -109,7 +109,7 @@ class Explanation:
         """What `print` shows; width and colours are those of the terminal unless said otherwise."""
         return _explanation_text.render(
             self,
-            _terminal.width_of(sys.stdout) if width is None else width,
+            _terminal.width_of(sys.stdout) if width is None else max(width, _terminal.LEAST_WIDTH),
             _terminal.wants_colour() if colour is None else colour,
         )
 

@@ -31,6 +31,7 @@ class Progress:
         self._thread: threading.Thread | None = None
         self._shown_by: Progress = self
         self._said_before = ""
+        self._shown = 0  # characters
 
     def say(self, doing: str) -> None:
         self._shown_by._doing = doing
@@ -72,5 +73,8 @@ class Progress:
         stream = sys.stderr
         if is_terminal(stream):  # which what is being done may have closed
             most = width_of(stream) - 1
-            stream.write("\r\x1b[K" + (line if len(line) <= most else line[: most - 1] + "…"))
+            line = line if len(line) <= most else line[: most - 1] + "…"
+            # Spaces take the line before away on any terminal, also on one that knows no escape sequences.
+            stream.write("\r" + line.ljust(self._shown) + ("" if line else "\r"))
             stream.flush()
+            self._shown = len(line)

@@ -7,10 +7,10 @@ import shutil
 import sys
 from typing import Any
 
-__all__ = ["is_terminal", "wants_colour", "width_of"]
+__all__ = ["LEAST_WIDTH", "is_terminal", "wants_colour", "width_of"]
 
 _PLAIN_WIDTH = 100  # where there is no terminal
-_LEAST_WIDTH = 20  # nothing that is worth reading is narrower
+LEAST_WIDTH = 20  # nothing that is worth reading is narrower
 
 
 def is_terminal(stream: Any) -> bool:
@@ -29,4 +29,4 @@ def width_of(stream: Any) -> int:
     """Characters of a line."""
     if not is_terminal(stream):
         return _PLAIN_WIDTH
-    return max(_LEAST_WIDTH, shutil.get_terminal_size((_PLAIN_WIDTH, 24)).columns)
+    return max(LEAST_WIDTH, shutil.get_terminal_size((_PLAIN_WIDTH, 24)).columns)
