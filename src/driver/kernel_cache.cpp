@@ -79,6 +79,10 @@ std::string key_of(const KernelRequest& request, CodeOptions code, const Cpu& cp
   };
   const std::vector<const FusedKernel*> parts = parts_of(*request.kernel);
   for (size_t i = 0; i < parts.size(); ++i) add(*parts[i], request.layouts[i]);
+  // Blocks of products are as many as make work for all threads.
+  const bool has_product =
+      std::ranges::any_of(parts, [](const auto* part) { return part->product.has_value(); });
+  if (has_product) key += "t" + std::to_string(ThreadPool::instance().num_threads());
   return key;
 }
 

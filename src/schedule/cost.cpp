@@ -20,8 +20,8 @@ constexpr double kApart = 1.5;
 constexpr double kAnywhere = 6;
 
 /// Of arrays that the second cache does not hold: instructions that a part of a row takes when the next part
-/// begins on another page, where nothing was fetched ahead and the address has to be looked up.
-constexpr double kNextPage = 265;
+/// begins on another page: the address has to be looked up, and what was fetched ahead may come too late.
+constexpr double kNextPage = 130;
 constexpr int64_t kPageBytes = 4096;
 
 /// Where statements stand: the loop whose steps are lanes, if any, and the one around it, inside the task.

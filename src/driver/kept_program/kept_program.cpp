@@ -42,7 +42,8 @@ bool is_kept(const Graph& graph) {
 /// Writes down all that a program depends on.
 class ProgramFingerprint {
  public:
-  std::string of(const Graph& graph, std::span<const Layout> layouts, const CompileOptions& options) {
+  std::string of(const Graph& graph, std::span<const Layout> layouts, const CompileOptions& options,
+                 const Cpu& cpu) {
     out_.add("program");
     add(graph);
     out_.add(layouts.size());
@@ -57,10 +58,16 @@ class ProgramFingerprint {
     out_.add(disabled_passes.size());
     for (const std::string& pass : disabled_passes) out_.add(pass);
     out_.add(ThreadPool::instance().num_threads());
+    // The system may refuse a process what the processor has.
+    out_.add(cpu.amx_bf16 && has_bf16(graph) && may_use_tiles());
     return out_.bytes();
   }
 
  private:
+  static bool has_bf16(const Graph& graph) {
+    return std::ranges::any_of(graph.nodes(),
+                               [](const Node& node) { return node.type.dtype == DType::bf16; });
+  }
   template <class T>
   void add(const std::vector<T>& items) {
     out_.add(items.size());
@@ -157,7 +164,7 @@ ProgramEntry::ProgramEntry(const Graph& graph, std::span<const Layout> layouts, 
                            const Cpu& cpu)
     : graph_(graph), cpu_(cpu) {
   if (DiskCache::instance() == nullptr || options.checks.any() || !is_kept(graph)) return;
-  key_ = codegen::object_key(ProgramFingerprint().of(graph, layouts, options), cpu);
+  key_ = codegen::object_key(ProgramFingerprint().of(graph, layouts, options, cpu), cpu);
 }
 
 std::optional<KeptProgram> ProgramEntry::find() const {
