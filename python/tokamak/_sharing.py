@@ -289,12 +289,12 @@ def reshaped_strides(x: Array, shape: Sequence[int]) -> tuple[int, ...] | None:
     own = strides_of(x)
     if [extent for extent in x.shape if extent != 1] == list(shape) and 0 not in shape:
         return tuple(stride for stride, extent in zip(own, x.shape, strict=True) if extent != 1)
+    # The elements are not there: nothing may read them, as setting `shape` does where it has to copy.
     like = np.lib.stride_tricks.as_strided(np.empty(1, np.int8), x.shape, own)
     try:
-        like.shape = tuple(shape)
-    except AttributeError:
+        return like.reshape(tuple(shape), copy=False).strides
+    except ValueError:
         return None
-    return like.strides
 
 
 def strides_of(x: Array) -> tuple[int, ...]:
