@@ -209,10 +209,11 @@ void transfer(A& archive, Part<A, VisibleColumns> visible) {
 
 template <class A>
 void transfer(A& archive, Part<A, BlockStep> step) {
-  auto& [batch, rows, block_rows, block_columns, block_cost, part_depth, chunk_depth, mirrored_rows, stages,
-         visible] = step;
+  auto& [batch, rows, block_rows, block_columns, slice_rows, block_cost, part_depth, chunk_depth,
+         mirrored_rows, stages, visible] = step;
   transfer(archive, batch), transfer(archive, rows), transfer(archive, block_rows);
-  transfer(archive, block_columns), transfer(archive, block_cost), transfer(archive, part_depth);
+  transfer(archive, block_columns), transfer(archive, slice_rows), transfer(archive, block_cost);
+  transfer(archive, part_depth);
   transfer(archive, chunk_depth), transfer(archive, mirrored_rows), transfer(archive, stages);
   transfer(archive, visible);
 }
