@@ -242,8 +242,12 @@ class _Replacing:
             before.append((owner, name, original))
             known = _made.get((id(one), id(original)))
             if known is None:  # which holds the original, so that nothing else has its id
-                known = _made[id(one), id(original)] = _replacement(one, original)
-            _set(owner, name, known)
+                make: Any = _replaced_ufunc if isinstance(original, np.ufunc) else _Replacement
+                known = _made[id(one), id(original)] = make(one, original)
+            if type(owner) is dict:
+                owner[name] = known
+            else:
+                _set(owner, name, known)
 
     def stop(self) -> None:
         self._traces -= 1
@@ -253,14 +257,15 @@ class _Replacing:
     def put_back(self) -> None:
         self._traces = 0
         for owner, name, original in reversed(self._before):
-            _set(owner, name, original)
+            if type(owner) is dict:
+                owner[name] = original
+            else:
+                _set(owner, name, original)
         self._before.clear()
 
 
 def _set(owner: Any, name: str, value: Any) -> None:
-    if type(owner) is dict:
-        owner[name] = value
-    elif owner is np.ndarray:
+    if owner is np.ndarray:
         _native.set_ndarray_method(name, value)
     else:
         setattr(owner, name, value)
@@ -400,9 +405,7 @@ class _Replacement:
         return str(self.__wrapped__.__qualname__)  # it is pickled, and copied, by name
 
 
-def _replacement(one: Replaced, original: Any) -> Any:
-    if not isinstance(original, np.ufunc):
-        return _Replacement(one, original)
+def _replaced_ufunc(one: Replaced, original: Any) -> Any:
     from .of_lists import OfLists  # few functions need it
 
     return OfLists(original)
