@@ -52,7 +52,7 @@ def constant(value: Any, dtype: np.dtype[Any]) -> Array:
 
 def as_array(value: Any) -> Array:
     """Any operand as an Array: Arrays as they are, ndarrays without a copy, numbers with their default dtype."""
-    if isinstance(value, _ArrayBase):
+    if issubclass(type(value), _ArrayBase):
         return value
     if is_ndarray(value):
         if _dtypes.is_bfloat16(value.dtype):

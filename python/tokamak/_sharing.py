@@ -107,7 +107,7 @@ class Place:
 
 def _place_of(x: Array) -> Place:
     """Where an Array lies. One that nobody has asked for yet has memory of its own."""
-    place = _noted_place(x)
+    place: Place | None = _noted_place(x)
     if place is None:
         place = Place(Root(fresh(x)), _own_strides(x))
         _settle(x, place)
@@ -260,7 +260,7 @@ def owned(result: Any, inputs: Sequence[Any]) -> Any:
     if issubclass(type(result), (tuple, list)):  # of an Array its class would have to be asked for
         return type(result)(owned(one, inputs) for one in result)
     for one in inputs:
-        if one is result and isinstance(result, _native.ArrayBase):
+        if one is result and issubclass(type(result), _native.ArrayBase):
             return fresh(result)
     return result
 

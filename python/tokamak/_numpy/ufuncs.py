@@ -376,7 +376,7 @@ def _operand(value: Any) -> Any:
 
 
 def _in_dtype(operand: Any, dtype: DType, ufunc: np.ufunc) -> Any:
-    if isinstance(operand, ArrayBase):
+    if issubclass(type(operand), ArrayBase):
         return operand if operand.dtype is dtype and operand._weak is None else convert(operand, dtype)
     try:
         return constant(operand, dtype)

@@ -369,7 +369,7 @@ class _Replacement:
         self._one = one
         self.__wrapped__ = original
         self.__module__: Any = getattr(original, "__module__", None)  # that of the class would be found first
-        self.replaces = original.replaces if type(original) is _Replacement else original
+        self.replaces: Any = original.replaces if type(original) is _Replacement else original
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__wrapped__, name)
