@@ -90,7 +90,9 @@ bool is_whole(const Compiled& compiled) { return compiled.explanation->times()[0
 
 class KeptPrograms : public ::testing::Test {
  protected:
-  KeptPrograms() {
+  KeptPrograms() { clear(); }
+
+  static void clear() {
     DiskCache::finish();
     Problem problem;
     DiskCache::instance()->clear(problem);
@@ -106,6 +108,11 @@ class KeptPrograms : public ::testing::Test {
     std::optional<std::string> bytes = encode_program(*made.program, 1);
     DiskCache::finish();
     return bytes;
+  }
+  /// As it is when the disk has nothing.
+  static std::optional<std::string> encoded_anew(const Graph& graph) {
+    clear();
+    return encoded(graph);
   }
   /// The file of the program, among those of its code.
   static std::filesystem::path file_of_program() {
@@ -199,6 +206,50 @@ TEST_F(KeptPrograms, OthersAreNotTakenForThem) {
   std::string text = kSum;
   text.replace(text.find("exp"), 3, "sin");
   EXPECT_FALSE(is_whole(compiled(parse_one(text))));
+}
+
+/// The kernels of two lengths share code, that of one has its own.
+TEST_F(KeptPrograms, DoNotDependOnWhatElseIsInMemory) {
+  const Graph both = parse_one(R"(
+func @both(%x: f32[100], %y: f32[200]) {
+  %0 = exp %x
+  %1 = exp %y
+  return %0, %1
+}
+)");
+  const Graph one = parse_one(R"(
+func @one(%x: f32[100]) {
+  %0 = exp %x
+  return %0
+}
+)");
+  const std::optional<std::string> alone = encoded_anew(both);
+  const std::optional<std::string> first = encoded_anew(one);
+  clear();
+  std::vector<Compiled> in_memory = {compiled(one)};
+  EXPECT_EQ(encoded_anew(both), alone);
+  clear();
+  in_memory.push_back(compiled(both));
+  EXPECT_EQ(encoded_anew(both), alone);
+  EXPECT_EQ(encoded_anew(one), first);
+  in_memory.erase(in_memory.begin());
+  EXPECT_EQ(encoded_anew(one), first);
+}
+
+TEST_F(KeptPrograms, OfRandomGraphsDoNotDependOnWhatElseIsInMemory) {
+  for (uint32_t seed = 2000; seed < 2030; ++seed) {
+    const Graph graph = testing::random_graph(seed);
+    const std::optional<std::string> alone = encoded_anew(graph);
+    std::vector<Compiled> in_memory;
+    // Parts of the graph, each with some of its kernels.
+    for (const Value output : graph.outputs()) {
+      Graph part = graph;
+      part.set_outputs({output});
+      in_memory.push_back(compiled(part));
+    }
+    in_memory.push_back(compiled(graph, {.fuse = false}));
+    EXPECT_EQ(encoded_anew(graph), alone) << print(graph);
+  }
 }
 
 TEST_F(KeptPrograms, SomeAreCompiledEveryTime) {
@@ -302,7 +353,9 @@ TEST_F(KeptPrograms, WhatIsNoProgramIsNone) {
       for (uint32_t change = random() % 4 + 1; change > 0; --change)
         changed[random() % changed.size()] = static_cast<char>(random() % 3 == 0 ? 255 : random());
       const std::optional<KeptProgram> found = decode_program(changed, current_cpu());
-      if (found) EXPECT_EQ(encode_program(*found->program, found->kernels), changed);
+      if (found) {
+        EXPECT_EQ(encode_program(*found->program, found->kernels), changed);
+      }
     }
   }
 }
