@@ -18,7 +18,7 @@ WORK ?=
 ARGS ?=
 
 .PHONY: help setup system build demo bench bench-compile notebook guard test test-packages test-cpp test-lit test-python test-example test-site site \
-        explore fuzz fuzz-parser fuzz-files build-libfuzzer exhaustive asan tsan soak install format lint lint-setup tidy clean distclean
+        explore fuzz fuzz-parser fuzz-files fuzz-kept build-libfuzzer exhaustive asan tsan soak install format lint lint-setup tidy clean distclean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -92,6 +92,9 @@ fuzz-parser: build-libfuzzer ## Give the parser and the passes made-up text unti
 
 fuzz-files: build-libfuzzer ## Give other readers of files made-up bytes until stopped; SECONDS=600 for so long
 	$(call libfuzzer,fuzz_files,tests/fuzz/files/seeds)
+
+fuzz-kept: build-libfuzzer ## Give the readers of kept programs and their code made-up ones until stopped; SECONDS=600 for so long
+	$(call libfuzzer,fuzz_kept,)
 
 build-libfuzzer: setup
 	@scripts/install-packages.sh clang-22 libclang-rt-22-dev

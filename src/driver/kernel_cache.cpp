@@ -12,6 +12,7 @@
 #include "codegen/object_key.h"
 #include "ir/text.h"
 #include "loops/walk.h"
+#include "ops/index.h"
 #include "runtime/profiler.h"
 #include "runtime/thread_pool.h"
 #include "schedule/generalise.h"
@@ -76,6 +77,8 @@ std::string key_of(const KernelRequest& request, CodeOptions code, const Cpu& cp
     for (bool constant : kernel.constant) key += constant && kernel.product ? "c" : ".";
     for (const FusedKernel::Maker& maker : kernel.makers) key += "m" + std::to_string(maker.made) + ",";
     key += print(kernel.body);
+    for (const Node& node : kernel.body.nodes())  // its error tells the line, and whose that is
+      if (rules::may_fail(node)) key += "@" + to_string(node.where);
   };
   const std::vector<const FusedKernel*> parts = parts_of(*request.kernel);
   for (size_t i = 0; i < parts.size(); ++i) add(*parts[i], request.layouts[i]);
@@ -155,7 +158,7 @@ std::shared_ptr<CompiledKernel> schedule_one(const KernelRequest& request, CodeO
   return compiled;
 }
 
-/// Makes the code of kernels that nobody has compiled yet.
+/// Makes the code of a program's kernels, but for those that have some and share none.
 class CodeMaking {
  public:
   CodeMaking(std::vector<std::shared_ptr<CompiledKernel>> kernels, const Cpu& cpu)
@@ -321,28 +324,37 @@ void KernelCompilation::replace_loops(size_t request, LoopKernel loops) {
 std::vector<std::shared_ptr<const CompiledKernel>> KernelCompilation::finish() {
   KernelCache& cache = KernelCache::instance();
   std::unordered_map<std::string, size_t> first_with;
-  std::vector<size_t> missing;
-  std::vector<std::shared_ptr<CompiledKernel>> without_code;
+  std::vector<size_t> distinct;
+  std::vector<std::shared_ptr<CompiledKernel>> kernels;
   for (size_t i = 0; i < keys_.size(); ++i) {
+    if (!first_with.emplace(keys_[i], i).second) continue;
+    distinct.push_back(i);
     const auto found = unfinished_.find(keys_[i]);
-    if (!first_with.emplace(keys_[i], i).second || found == unfinished_.end()) continue;
-    missing.push_back(i);
-    without_code.push_back(found->second);
+    kernels.push_back(found != unfinished_.end() ? found->second
+                                                 : std::make_shared<CompiledKernel>(*kernels_[i]));
   }
-  CodeMaking(without_code, cpu_).run();
-  // Code that others share is less than the best for one kernel alone: it is not there for other programs.
-  for (size_t m = 0; m < missing.size(); ++m) {
-    if (without_code[m]->general == nullptr)
-      kernels_[missing[m]] = cache.put(keys_[missing[m]], without_code[m]);
+  // Of all kernels, also of those that others have compiled: what a program becomes does not depend on what
+  // else the process has.
+  CodeMaking(kernels, cpu_).run();
+  std::vector<const CompiledKernel*> made;
+  for (size_t i = 0; i < distinct.size(); ++i) {
+    std::shared_ptr<const CompiledKernel>& kernel = kernels_[distinct[i]];
+    const std::string& key = keys_[distinct[i]];
+    // Code that others share is less than the best for one kernel alone: it is not there for other programs.
+    if (kernels[i]->general != nullptr) {
+      kernel = kernels[i];
+    } else if (unfinished_.contains(key)) {
+      kernel = cache.put(key, kernels[i]);
+    } else {
+      continue;
+    }
+    made.push_back(kernel.get());
   }
   for (size_t i = 0; i < keys_.size(); ++i) kernels_[i] = kernels_[first_with.at(keys_[i])];
   if (logging::enabled(logging::Channel::cache)) {
-    const auto count = [&](auto is_one) {
-      return static_cast<size_t>(
-          std::ranges::count_if(missing, [&](size_t i) { return is_one(*kernels_[i]); }));
-    };
-    log_kernels(keys_.size(), count([](const CompiledKernel& kernel) { return kernel.has_code(); }),
-                count([](const CompiledKernel& kernel) { return kernel.is_from_disk(); }));
+    const auto count = [&](auto is_one) { return static_cast<size_t>(std::ranges::count_if(made, is_one)); };
+    log_kernels(keys_.size(), count([](const auto* kernel) { return kernel->has_code(); }),
+                count([](const auto* kernel) { return kernel->is_from_disk(); }));
   }
   return kernels_;
 }

@@ -10,11 +10,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "runtime/futex.h"
@@ -108,6 +110,8 @@ struct alignas(128) ThreadPool::Run {
   int threads = 0;
   std::string_view name;  ///< of what is run, for the profiler; empty when it is off
   uint32_t audience = 0;  ///< of the caller, for the profiler
+  std::atomic<bool> failed = false;
+  std::exception_ptr error;  ///< of whoever failed first; the caller may read it when all is finished
 
   static constexpr uint64_t kOneSeat = uint64_t{1} << 48;
   static uint64_t left_in(uint64_t word) { return word % kOneSeat; }
@@ -124,6 +128,7 @@ struct alignas(128) ThreadPool::Run {
     threads = most_threads;
     name = profiler::enabled() ? profiler::innermost_name() : std::string_view{};
     audience = profiler::audience();
+    failed.store(false, std::memory_order_relaxed);
     unfinished.store(static_cast<uint32_t>(chunks), std::memory_order_relaxed);
     claim.store(static_cast<uint64_t>(threads - 1) * kOneSeat + static_cast<uint64_t>(chunks),
                 std::memory_order_release);
@@ -160,9 +165,14 @@ struct alignas(128) ThreadPool::Run {
     return std::nullopt;
   }
 
-  void do_chunk(int64_t chunk, int worker) const {
+  void do_chunk(int64_t chunk, int worker) {
+    if (failed.load(std::memory_order_relaxed)) return;
     const int64_t begin = chunk * chunk_tasks;
-    (*body)(begin, chunk + 1 == chunks ? tasks : begin + chunk_tasks, worker);
+    try {
+      (*body)(begin, chunk + 1 == chunks ? tasks : begin + chunk_tasks, worker);
+    } catch (...) {
+      if (!failed.exchange(true)) error = std::current_exception();
+    }
   }
 
   /// Sequentially consistent with wait(): either the caller sees 0, or its sleep is seen here.
@@ -247,7 +257,9 @@ void ThreadPool::run_chunks(int64_t tasks, int64_t grain, Body body, int most_wo
   }
   this_thread_inside_run = false;
   run->wait();
+  const std::exception_ptr error = std::exchange(run->error, nullptr);
   run->taken.store(false, std::memory_order_release);
+  if (error) std::rethrow_exception(error);
 }
 
 ThreadPool::Run* ThreadPool::take_run_slot() {
@@ -294,17 +306,15 @@ void ThreadPool::start_workers(int threads) {
     ThreadPool* pool;
     int thread;
   };
+  const auto work = [](void* argument) -> void* {
+    const std::unique_ptr<Start> own(static_cast<Start*>(argument));
+    own->pool->worker_main(own->thread);
+    return nullptr;
+  };
   while (started_.load() < threads) {
-    auto* start = new Start{this, started_.load()};
+    auto* start = new (std::nothrow) Start{this, started_.load()};
     pthread_t thread;
-    const int error = pthread_create(
-        &thread, nullptr,
-        [](void* argument) -> void* {
-          const std::unique_ptr<Start> own(static_cast<Start*>(argument));
-          own->pool->worker_main(own->thread);
-          return nullptr;
-        },
-        start);
+    const int error = start == nullptr ? ENOMEM : pthread_create(&thread, nullptr, work, start);
     if (error != 0) {
       delete start;
       limit_.store(started_.load());

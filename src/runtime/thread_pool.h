@@ -23,7 +23,7 @@ int default_num_threads();
 
 class ThreadPool {
  public:
-  /// Does tasks [begin, end) as worker `worker`. Must not throw.
+  /// Does tasks [begin, end) as worker `worker`.
   using Body = FunctionRef<void(int64_t begin, int64_t end, int worker)>;
 
   /// The pool of this process. Lives until the process ends; its threads start with the first run that needs
@@ -37,6 +37,9 @@ class ThreadPool {
   /// results that must not are computed per grain. Worker numbers are below num_threads() as it was when the
   /// run began and differ between threads of one run: they may index into scratch that belongs to the run.
   /// The caller is 0.
+  ///
+  /// What a body throws, for want of memory, ends the run: chunks that nobody has begun are left out, and
+  /// when the others are done it is thrown here.
   ///
   /// `most_workers` lowers the number of threads of this run; with it, worker numbers are below it as well.
   void run(int64_t tasks, int64_t grain, Body body, int most_workers = kMaxThreads) {

@@ -2,7 +2,7 @@
 
 Functions are compiled, evicted and compiled again all the time. Meanwhile the process forks and the child calls them,
 Ctrl-C interrupts long calls, and calls ask for more memory than there is. Every result is compared with NumPy's, and
-memory must not grow.
+memory must not grow. How much there is, is printed twenty times on the way.
 
     soak.py --seconds 5          what every test run does
     soak.py --seconds 3600       make soak
@@ -31,6 +31,7 @@ import tokamak as tk
 THREADS = 16
 FUNCTIONS = 50
 SHAPES = [(1, 1), (3, 7), (16, 16), (33, 65), (128, 20), (5, 4000), (400, 300)]
+RECORDS = 20
 LARGEST_GROWTH = 128 << 20  # of the process, once everything was compiled and evicted a few times
 
 
@@ -64,7 +65,7 @@ class Soak:
         self.counts: Counter[str] = Counter()
         self.failures: list[str] = []
         self.stop = threading.Event()
-        self.lock = threading.Lock()
+        self.calls = [0] * THREADS
         # Before the threads begin: OpenBLAS, with which NumPy multiplies matrices, stops its threads when the process
         # forks, and waits for ever if another thread is multiplying (with or without Tokamak).
         self.expected = [{shape: f(argument(shape)) for shape in SHAPES} for f in self.plain]
@@ -86,16 +87,15 @@ class Soak:
             while not self.stop.is_set():
                 self.call(choose)
                 calls += 1
+                self.calls[seed] = calls
         except BaseException:  # noqa: BLE001
             self.failures.append(traceback.format_exc())
             self.stop.set()
-        with self.lock:
-            self.counts["calls"] += calls
 
     def fork(self, choose: random.Random) -> None:
         child = os.fork()
         if child == 0:
-            faulthandler.dump_traceback_later(60, exit=True)
+            faulthandler.dump_traceback_later(300, exit=True)  # longer than anybody stops a process for
             try:
                 for _ in range(5):
                     self.call(choose)
@@ -134,17 +134,34 @@ class Soak:
                 pass
         self.call(choose)
 
+    def record(self, passed: float) -> None:
+        with open("/proc/self/maps") as file:
+            mappings = len(file.readlines())
+        print(
+            f"{passed:6.0f} s: {resident_bytes() / 2**20:.0f} MB resident and {mappings} mappings "
+            f"after {sum(self.calls)} calls of {self.programs()} programs",
+            flush=True,
+        )
+
+    def programs(self) -> int:
+        return sum(f.cache_info().misses for f in self.jitted)
+
     def run(self, seconds: float) -> dict[str, int]:
         threads = [threading.Thread(target=self.work, args=(seed,)) for seed in range(THREADS)]
         for thread in threads:
             thread.start()
         choose = random.Random(-1)
         start, settled = time.monotonic(), 0
+        records = 0
         try:
             while time.monotonic() < start + seconds and not self.stop.is_set():
                 for fault in (self.fork, self.interrupt, self.exhaust):
                     fault(choose)
                     self.counts[fault.__name__] += 1
+                passed = time.monotonic() - start
+                if passed >= (records + 1) * seconds / RECORDS:
+                    records = int(passed / seconds * RECORDS)
+                    self.record(passed)
                 if settled == 0 and time.monotonic() > start + seconds / 3:
                     settled = resident_bytes()
                 time.sleep(min(0.5, seconds / 20))
@@ -155,7 +172,8 @@ class Soak:
         self.counts["grown_bytes"] = max(resident_bytes() - settled, 0)
         gc.collect()
         self.counts["bytes_in_use"] = tk.memory_stats()["in_use"]
-        self.counts["programs"] = sum(f.cache_info().misses for f in self.jitted)
+        self.counts["programs"] = self.programs()
+        self.counts["calls"] = sum(self.calls)
         return dict(self.counts)
 
 

@@ -90,7 +90,9 @@ bool is_whole(const Compiled& compiled) { return compiled.explanation->times()[0
 
 class KeptPrograms : public ::testing::Test {
  protected:
-  KeptPrograms() {
+  KeptPrograms() { clear(); }
+
+  static void clear() {
     DiskCache::finish();
     Problem problem;
     DiskCache::instance()->clear(problem);
@@ -106,6 +108,11 @@ class KeptPrograms : public ::testing::Test {
     std::optional<std::string> bytes = encode_program(*made.program, 1);
     DiskCache::finish();
     return bytes;
+  }
+  /// As it is when the disk has nothing.
+  static std::optional<std::string> encoded_anew(const Graph& graph) {
+    clear();
+    return encoded(graph);
   }
   /// The file of the program, among those of its code.
   static std::filesystem::path file_of_program() {
@@ -201,12 +208,87 @@ TEST_F(KeptPrograms, OthersAreNotTakenForThem) {
   EXPECT_FALSE(is_whole(compiled(parse_one(text))));
 }
 
+/// The kernels of two lengths share code, that of one has its own.
+TEST_F(KeptPrograms, DoNotDependOnWhatElseIsInMemory) {
+  const Graph both = parse_one(R"(
+func @both(%x: f32[100], %y: f32[200]) {
+  %0 = exp %x
+  %1 = exp %y
+  return %0, %1
+}
+)");
+  const Graph one = parse_one(R"(
+func @one(%x: f32[100]) {
+  %0 = exp %x
+  return %0
+}
+)");
+  const std::optional<std::string> alone = encoded_anew(both);
+  const std::optional<std::string> first = encoded_anew(one);
+  clear();
+  std::vector<Compiled> in_memory = {compiled(one)};
+  EXPECT_EQ(encoded_anew(both), alone);
+  clear();
+  in_memory.push_back(compiled(both));
+  EXPECT_EQ(encoded_anew(both), alone);
+  EXPECT_EQ(encoded_anew(one), first);
+  in_memory.erase(in_memory.begin());
+  EXPECT_EQ(encoded_anew(one), first);
+}
+
+TEST_F(KeptPrograms, OfRandomGraphsDoNotDependOnWhatElseIsInMemory) {
+  for (uint32_t seed = 2000; seed < 2030; ++seed) {
+    const Graph graph = testing::random_graph(seed);
+    const std::optional<std::string> alone = encoded_anew(graph);
+    std::vector<Compiled> in_memory;
+    // Parts of the graph, each with some of its kernels.
+    for (const Value output : graph.outputs()) {
+      Graph part = graph;
+      part.set_outputs({output});
+      in_memory.push_back(compiled(part));
+    }
+    in_memory.push_back(compiled(graph, {.fuse = false}));
+    EXPECT_EQ(encoded_anew(graph), alone) << print(graph);
+  }
+}
+
 TEST_F(KeptPrograms, SomeAreCompiledEveryTime) {
-  for (const char* text : {kSort, kChecked}) {
-    const Graph graph = parse_one(text);
-    EXPECT_EQ(encoded(graph), std::nullopt);
-    EXPECT_FALSE(is_whole(compiled(graph)));
-    EXPECT_FALSE(is_whole(compiled(graph)));
+  const Graph graph = parse_one(kSort);
+  EXPECT_EQ(encoded(graph), std::nullopt);
+  EXPECT_FALSE(is_whole(compiled(graph)));
+  EXPECT_FALSE(is_whole(compiled(graph)));
+}
+
+/// The error of a program that looks an index up, which is out of range.
+UserError error_of(const Program& program) {
+  const std::vector<int64_t> indices(10, 100);
+  const std::vector<Tensor> arguments = {Tensor({DType::f32, {100}}),
+                                         Tensor::copy_of({DType::i64, {10}}, indices.data())};
+  try {
+    run_on_tensors(program, arguments);
+  } catch (const UserError& error) {
+    return error;
+  }
+  throw std::runtime_error("there was no error");
+}
+
+/// The lines that errors tell are those of the program that asks, not of the one that was kept.
+TEST_F(KeptPrograms, HaveTheErrorsOfTheirOwnLines) {
+  const Graph graph = parse_one(kChecked, "one.tok");
+  const Graph elsewhere = parse_one(kChecked, "other.tok");
+  const Compiled first = compiled(graph);
+  const Compiled second = compiled(graph);
+  const Compiled third = compiled(elsewhere);
+  EXPECT_EQ(is_whole(second), !verification_enabled());
+  EXPECT_FALSE(is_whole(third));
+  for (const Compiled* one : {&first, &second, &third}) {
+    const UserError error = error_of(*one->program);
+    EXPECT_EQ(error.kind(), UserError::Kind::index);
+    EXPECT_EQ(error.where().file, one == &third ? "other.tok" : "one.tok");
+    EXPECT_GT(error.where().line, 0u);
+    EXPECT_EQ(error.message(), error_of(*first.program).message());
+    const std::vector<Tensor> fine = {Tensor({DType::f32, {100}}), Tensor({DType::i64, {10}})};
+    EXPECT_EQ(run_on_tensors(*one->program, fine), std::vector<Tensor>{Tensor({DType::f32, {10}})});
   }
 }
 
@@ -260,7 +342,7 @@ TEST_F(KeptPrograms, PackedConstantsMayLieAnywhere) {
 
 /// What has a right checksum, and is something else all the same.
 TEST_F(KeptPrograms, WhatIsNoProgramIsNone) {
-  for (const char* text : {kSum, kAttention, kConstant}) {
+  for (const char* text : {kSum, kAttention, kConstant, kChecked}) {
     const std::string whole = encoded(parse_one(text)).value();
     for (size_t size = 0; size < whole.size(); ++size)
       EXPECT_FALSE(decode_program(std::string_view(whole).substr(0, size), current_cpu()));
@@ -271,7 +353,9 @@ TEST_F(KeptPrograms, WhatIsNoProgramIsNone) {
       for (uint32_t change = random() % 4 + 1; change > 0; --change)
         changed[random() % changed.size()] = static_cast<char>(random() % 3 == 0 ? 255 : random());
       const std::optional<KeptProgram> found = decode_program(changed, current_cpu());
-      if (found) EXPECT_EQ(encode_program(*found->program, found->kernels), changed);
+      if (found) {
+        EXPECT_EQ(encode_program(*found->program, found->kernels), changed);
+      }
     }
   }
 }

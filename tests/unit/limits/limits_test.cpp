@@ -3,30 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
-#include <new>
-
 #include "driver/harness.h"
+#include "limits/allocations.h"
 #include "passes/pipeline.h"
-
-namespace {
-std::atomic<int64_t> allocations = 0;
-}
-
-// NOLINTBEGIN: what the standard says they are
-void* operator new(size_t bytes) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
-  throw std::bad_alloc();
-}
-void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  return std::malloc(bytes == 0 ? 1 : bytes);
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
-// NOLINTEND
 
 namespace tokamak::testing {
 namespace {
@@ -121,9 +100,9 @@ TEST_P(Limits, CompilingCostsInProportion) {
     const Graph graph = GetParam().make(nodes);
     const std::vector<Layout> layouts(graph.parameters().size());
     compile(graph, layouts);  // what is made once for all
-    const int64_t before = allocations;
+    const int64_t before = allocations();
     compile(graph, layouts);
-    return static_cast<double>(allocations - before);
+    return static_cast<double>(allocations() - before);
   };
   EXPECT_LT(cost(std::min<int64_t>(16'000, GetParam().most)), 10 * cost(2000));  // 8 times as many nodes
 }

@@ -105,6 +105,51 @@ TEST_F(ThreadPoolTest, NestedRunsAreInline) {
   EXPECT_FALSE(ThreadPool::inside_run());
 }
 
+TEST_F(ThreadPoolTest, WhatIsThrownEndsTheRunAndReachesTheCaller) {
+  pool.set_num_threads(4);
+  for (int64_t thrower = 0; thrower < 200; ++thrower) {
+    std::atomic<int64_t> begun = 0, ended = 0;
+    try {
+      pool.run(200, 1, [&](int64_t begin, int64_t end, int) {
+        ++begun;
+        for (int64_t task = begin; task < end; ++task) {
+          if (task == thrower || task == thrower + 50) throw std::out_of_range(std::to_string(thrower));
+        }
+        ++ended;
+      });
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const std::out_of_range& error) {
+      EXPECT_EQ(error.what(), std::to_string(thrower));
+    }
+    EXPECT_TRUE(begun - ended == 1 || begun - ended == 2) << begun << " " << ended;
+    EXPECT_FALSE(ThreadPool::inside_run());
+    expect_covers(pool, 100, 1);
+  }
+}
+
+TEST_F(ThreadPoolTest, WhatIsThrownInsideReachesOnlyItsCaller) {
+  pool.set_num_threads(3);
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> users;
+  for (int user = 0; user < 6; ++user) {
+    users.emplace_back([&, user] {
+      for (int i = 0; i < 200; ++i) {
+        bool was_thrown = false;
+        try {
+          pool.run(60, 1, [&](int64_t begin, int64_t, int) {
+            if (user % 2 == 0 && begin >= 30) throw std::bad_alloc();
+          });
+        } catch (const std::bad_alloc&) {
+          was_thrown = true;
+        }
+        wrong += was_thrown == (user % 2 == 0) ? 0 : 1;
+      }
+    });
+  }
+  for (std::thread& user : users) user.join();
+  EXPECT_EQ(wrong, 0);
+}
+
 TEST_F(ThreadPoolTest, ManyThreadsRunAtOnce) {
   pool.set_num_threads(3);
   std::vector<std::thread> users;

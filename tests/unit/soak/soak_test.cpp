@@ -1,5 +1,6 @@
-// Many threads call many functions with changing shapes, which are compiled, evicted and compiled again. Two
-// seconds of it in every test run; TOKAMAK_SOAK_SECONDS for longer (make soak).
+// Many threads call many functions with changing shapes, which are compiled, evicted and compiled again,
+// while others ask for more memory than there is, or throw while they are traced. Two seconds of it in every
+// test run; TOKAMAK_SOAK_SECONDS for longer (make soak).
 
 #include <gtest/gtest.h>
 
@@ -56,6 +57,28 @@ Array argument(const Shape& shape) {
   return Array::from(values, shape);
 }
 
+/// Memory for a result that nobody has, and a function that throws in the middle. How many went wrong as they
+/// should.
+int64_t faults() {
+  int64_t refused = 0;
+  const auto large = jit([](Array x) { return broadcast_to(x, {int64_t{1} << 40, 256}) + 1; });
+  try {
+    large(argument({1}));
+  } catch (const UserError& error) {
+    refused += error.kind() == UserError::Kind::memory ? 1 : 0;
+  }
+  const auto thrown = jit([](Array x) -> Array {
+    const Array unused = exp(x);
+    throw std::out_of_range("in the middle");
+  });
+  try {
+    thrown(argument({3}));
+  } catch (const std::out_of_range&) {
+    ++refused;
+  }
+  return refused;
+}
+
 double seconds_asked_for() {
   const char* text = std::getenv("TOKAMAK_SOAK_SECONDS");
   return text == nullptr ? 2 : std::strtod(text, nullptr);
@@ -86,9 +109,16 @@ TEST(Soak, ThreadsCallFunctionsWithChangingShapes) {
   };
   std::vector<std::thread> threads;
   for (int i = 0; i < kThreads; ++i) threads.emplace_back(work, static_cast<unsigned>(i));
+  int64_t tried = 0, refused = 0;
+  do {
+    tried += 2;
+    refused += faults();
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  } while (std::chrono::steady_clock::now() < end);
   for (std::thread& thread : threads) thread.join();
 
   EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(refused, tried);
   EXPECT_GT(calls, kThreads);
   EXPECT_EQ(memory_stats().in_use, in_use);
   uint64_t compiled = 0;
@@ -96,7 +126,8 @@ TEST(Soak, ThreadsCallFunctionsWithChangingShapes) {
     EXPECT_LE(function.cache_info().programs, 2u + kThreads);
     compiled += function.cache_info().misses;
   }
-  std::cout << calls << " calls, " << compiled << " programs compiled, " << wrong << " wrong\n";
+  std::cout << calls << " calls, " << compiled << " programs compiled, " << tried << " faults, " << wrong
+            << " wrong\n";
 }
 
 }  // namespace
