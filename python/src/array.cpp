@@ -2,6 +2,7 @@
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <structmember.h>  // PyMemberDef, before Python 3.12
 
 #include <array>
 
@@ -21,6 +22,7 @@ namespace {
 /// The Python class, a subclass of the one that bind_array makes. It lives as long as the interpreter.
 PyObject* python_class = nullptr;
 PyTypeObject* base_class = nullptr;
+Py_ssize_t place_offset = 0;  ///< of the slot `_place` in instances of the class
 
 /// Above this many elements an eager operation is worth letting other Python threads run meanwhile.
 constexpr int64_t kReleaseElements = 1 << 15;
@@ -78,6 +80,16 @@ nb::object weak_type(const PythonArray& self) {
       return nb::borrow(reinterpret_cast<PyObject*>(&PyFloat_Type));
   }
   return nb::none();
+}
+
+/// What is in the slot `_place` of an Array; None where nothing is, and for what is no Array. To ask for the
+/// attribute would end in __getattr__ for most.
+nb::object place_of(nb::handle value) {
+  if (python_class == nullptr ||
+      !PyObject_TypeCheck(value.ptr(), reinterpret_cast<PyTypeObject*>(python_class)))
+    return nb::none();
+  PyObject* const place = *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(value.ptr()) + place_offset);
+  return place == nullptr ? nb::none() : nb::borrow(place);
 }
 
 nb::object with_weak(const PythonArray& self, nb::handle type) {
@@ -204,7 +216,58 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
 
 void release_buffer(PyObject*, Py_buffer* view) { delete static_cast<BufferParts*>(view->internal); }
 
-PyType_Slot kBufferSlots[] = {
+// -- What tracing asks of every operand: attributes of C, which take a fraction of the time of properties.
+
+/// `get(array)` is the attribute; an instance that was never made has none.
+template <auto get>
+PyObject* attribute(PyObject* self, void*) noexcept {
+  if (!nb::inst_ready(self)) {
+    PyErr_SetString(PyExc_TypeError, "an Array that was not made by tokamak");
+    return nullptr;
+  }
+  try {
+    return nb::object(get(*nb::inst_ptr<PythonArray>(self))).release().ptr();
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
+
+int assign_shape(PyObject* self, PyObject* shape, void*) noexcept {
+  if (shape == nullptr) {
+    PyErr_SetString(PyExc_AttributeError, "Cannot delete array shape");
+    return -1;
+  }
+  try {
+    set_shape(self, shape);
+    return 0;
+  } catch (nb::python_error& error) {
+    error.restore();
+  }
+  return -1;
+}
+
+nb::object rank_of(const PythonArray& self) { return nb::int_(self.array.rank()); }
+nb::object dtype_of(const PythonArray& self) {
+  return nb::borrow(reinterpret_cast<PyObject*>(descr_of(self.array.dtype())));
+}
+nb::object is_traced(const PythonArray& self) {
+  return nb::borrow(self.array.is_traced() ? Py_True : Py_False);
+}
+
+PyGetSetDef kAttributes[] = {
+    {"shape", attribute<shape_tuple>, assign_shape, nullptr, nullptr},
+    {"ndim", attribute<rank_of>, nullptr, nullptr, nullptr},
+    {"dtype", attribute<dtype_of>, nullptr, nullptr, nullptr},
+    {"_traced", attribute<is_traced>, nullptr, nullptr, nullptr},
+    {"_weak", attribute<weak_type>, nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+
+PyType_Slot kSlots[] = {
+    {Py_tp_getset, kAttributes},
     {Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)},
     {Py_bf_releasebuffer, reinterpret_cast<void*>(release_buffer)},
     {0, nullptr},
@@ -320,22 +383,14 @@ nb::object as_traced(const PythonArray& self) {
 
 void bind_array(nb::module_& module) {
   auto base =
-      nb::class_<PythonArray>(module, "ArrayBase", nb::type_slots(kBufferSlots))
-          .def_prop_rw("shape", shape_tuple, set_shape)
-          .def_prop_ro("ndim", [](const PythonArray& self) { return self.array.rank(); })
+      nb::class_<PythonArray>(module, "ArrayBase", nb::type_slots(kSlots))
           .def_prop_ro("size", [](const PythonArray& self) { return self.array.size(); })
-          .def_prop_ro("dtype",
-                       [](const PythonArray& self) {
-                         return nb::borrow(reinterpret_cast<PyObject*>(descr_of(self.array.dtype())));
-                       })
-          .def_prop_ro("_traced", [](const PythonArray& self) { return self.array.is_traced(); })
           .def("_numpy_strides", numpy_strides)
           .def("_given_strides", given_strides)
           .def("_say_numpy_strides", say_numpy_strides, nb::arg("strides"))
           .def("_give_numpy_strides", give_numpy_strides)
           .def("_as_traced", as_traced)
           .def_prop_ro("_type_text", [](const PythonArray& self) { return to_string(self.array.type()); })
-          .def_prop_ro("_weak", weak_type)
           .def("_with_weak", with_weak, nb::arg("type").none())
           .def_ro("_is_constant", &PythonArray::is_constant)
           .def("_as_constant", as_constant)
@@ -345,7 +400,11 @@ void bind_array(nb::module_& module) {
   module.def("set_array_class", [](nb::handle type) {
     Py_INCREF(type.ptr());
     python_class = type.ptr();
+    const nb::object slot = type.attr("_place");
+    if (Py_TYPE(slot.ptr()) != &PyMemberDescr_Type) throw nb::type_error("_place is no slot");
+    place_offset = reinterpret_cast<PyMemberDescrObject*>(slot.ptr())->d_member->offset;
   });
+  module.def("place_of", place_of, nb::arg("value").none());
   module.def("is_same_value", is_same_value, nb::arg("a"), nb::arg("b"));
   module.def("wrap", wrap_object, nb::arg("ndarray"));
   module.def("apply", apply_named, nb::arg("op"), nb::arg("operands"), nb::arg("attributes"));

@@ -122,10 +122,14 @@ class Arguments:
         return positional + list(zip(call.structure[1][1], call.structure[1][2:], strict=True))
 
     def leaf_names(self, call: Call) -> list[str]:
+        if call.hot and not call.statics:  # all arguments are leaves
+            return [self.parameter_name(i) for i in range(len(call.args))]
         return [path for name, part in self._parts(call) for path in _tree.paths(part, name)]
 
     def static_values(self, call: Call) -> list[tuple[str, Any]]:
         """What is part of the program, with names: what was declared so, and text, functions and the like."""
+        if call.hot and not call.statics:
+            return []
         declared = [
             (where if isinstance(where, str) else self.parameter_name(where), value)
             for where, value in call.statics
@@ -158,6 +162,8 @@ class Arguments:
 
     def donated_leaves(self, call: Call, wanted: set[int]) -> list[int]:
         donated: list[int] = []
+        if not wanted:
+            return donated
         position = 0
         for i, part in enumerate(call.structure[0][1:]):
             count = sum(1 for _ in _tree.paths(part, ""))

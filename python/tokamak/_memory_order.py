@@ -69,7 +69,8 @@ def laid_out(x: Array, order: Sequence[int]) -> Array:
     if x.ndim < 2 or not _native.is_tracing():
         return x
     is_stretched = x._traced and _sharing.is_stretched(x.shape, x._numpy_strides())
-    if _tell(x, order_of(x)) == _tell(x, wanted) and not is_stretched:
+    lies = order_of(x)
+    if not is_stretched and (lies == wanted or _tell(x, lies) == _tell(x, wanted)):
         return x
     x = x._as_traced()
     back = [wanted.index(axis) for axis in range(x.ndim)]
@@ -79,7 +80,8 @@ def laid_out(x: Array, order: Sequence[int]) -> Array:
 
 def _tell(x: Array, order: Sequence[int]) -> list[int]:
     """Those of the axes that tell where elements lie: they have more than one."""
-    return [axis for axis in order if x.shape[axis] != 1]
+    shape = x.shape
+    return [axis for axis in order if shape[axis] != 1]
 
 
 def asked_for(x: Array, order: Any, like: Array) -> Array:

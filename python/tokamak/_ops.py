@@ -24,12 +24,15 @@ Scalar = (bool, int, float)
 _asarray = np.asarray  # NumPy's own: while a function is traced, np.asarray has to find out who calls it
 
 
+_apply, _ArrayBase = _native.apply, _native.ArrayBase
+
+
 def apply(op: str, *operands: Array, **attributes: Any) -> Array:
-    return _native.apply(op, operands, **attributes)
+    return _apply(op, operands, **attributes)
 
 
 def is_array(value: object) -> bool:
-    return isinstance(value, _native.ArrayBase)
+    return isinstance(value, _ArrayBase)
 
 
 def is_ndarray(value: object) -> bool:
@@ -49,7 +52,7 @@ def constant(value: Any, dtype: np.dtype[Any]) -> Array:
 
 def as_array(value: Any) -> Array:
     """Any operand as an Array: Arrays as they are, ndarrays without a copy, numbers with their default dtype."""
-    if is_array(value):
+    if issubclass(type(value), _ArrayBase):
         return value
     if is_ndarray(value):
         if _dtypes.is_bfloat16(value.dtype):
@@ -88,9 +91,14 @@ def _from_sequence(values: Sequence[Any]) -> Array:
 
 
 def _holds_array(value: Any) -> bool:
-    if is_array(value):
+    if isinstance(value, _ArrayBase):
         return True
-    return isinstance(value, (list, tuple)) and any(_holds_array(item) for item in value)
+    if not isinstance(value, (list, tuple)):
+        return False
+    for item in value:
+        if _holds_array(item):
+            return True
+    return False
 
 
 def convert(x: Array, dtype: np.dtype[Any]) -> Array:

@@ -27,10 +27,10 @@ class Table(dict[Callable[..., Any], Callable[..., Any]]):
     """Function or ufunc -> what does its work on Arrays. Ufuncs of other packages get in when they are asked for."""
 
     def __contains__(self, function: Any) -> bool:
-        return super().__contains__(function) or self._add_late(function)
+        return dict.__contains__(self, function) or self._add_late(function)
 
     def get(self, function: Any, default: Any = None) -> Any:
-        found = super().get(function)
+        found = dict.get(self, function)
         if found is None and self._add_late(function):
             found = self[function]
         return default if found is None else found

@@ -32,6 +32,9 @@ Change = Callable[[Any], Any]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+_noted_place = _native.place_of  # where an Array lies, if anybody has asked for it; None otherwise
+
+
 class tracking:
     """What is recorded inside only keeps track of what memory becomes: where nothing needs it, it is not recorded after all."""
 
@@ -104,7 +107,7 @@ class Place:
 
 def _place_of(x: Array) -> Place:
     """Where an Array lies. One that nobody has asked for yet has memory of its own."""
-    place = getattr(x, "_place", None)
+    place: Place | None = _noted_place(x)
     if place is None:
         place = Place(Root(fresh(x)), _own_strides(x))
         _settle(x, place)
@@ -138,7 +141,7 @@ def dense_strides(shape: Sequence[int], order: Sequence[int] | None = None) -> t
     strides, step = [0] * len(shape), 1
     for axis in reversed(range(len(shape)) if order is None else order):
         strides[axis] = step
-        step *= max(shape[axis], 1)
+        step *= shape[axis] or 1
     return tuple(strides)
 
 
@@ -256,8 +259,10 @@ def owned(result: Any, inputs: Sequence[Any]) -> Any:
     """The result of a function that NumPy gives memory of its own: never one of the inputs."""
     if issubclass(type(result), (tuple, list)):  # of an Array its class would have to be asked for
         return type(result)(owned(one, inputs) for one in result)
-    is_one_of_them = isinstance(result, _native.ArrayBase) and any(result is one for one in inputs)
-    return fresh(result) if is_one_of_them else result
+    for one in inputs:
+        if one is result and issubclass(type(result), _native.ArrayBase):
+            return fresh(result)
+    return result
 
 
 def view(
@@ -289,16 +294,16 @@ def reshaped_strides(x: Array, shape: Sequence[int]) -> tuple[int, ...] | None:
     own = strides_of(x)
     if [extent for extent in x.shape if extent != 1] == list(shape) and 0 not in shape:
         return tuple(stride for stride, extent in zip(own, x.shape, strict=True) if extent != 1)
+    # The elements are not there: nothing may read them, as setting `shape` does where it has to copy.
     like = np.lib.stride_tricks.as_strided(np.empty(1, np.int8), x.shape, own)
     try:
-        like.shape = tuple(shape)
-    except AttributeError:
+        return like.reshape(tuple(shape), copy=False).strides
+    except ValueError:
         return None
-    return like.strides
 
 
 def strides_of(x: Array) -> tuple[int, ...]:
-    place = getattr(x, "_place", None)
+    place = _noted_place(x)
     return _own_strides(x) if place is None else place.strides
 
 
@@ -325,7 +330,7 @@ def become(x: Array, view: Array) -> None:
 
 def is_shared(x: Array) -> bool:
     """Whether it is known to have memory: an argument, a view, or what has views or was written to."""
-    return hasattr(x, "_place")
+    return _noted_place(x) is not None
 
 
 def is_part(x: Array) -> bool:
@@ -380,7 +385,7 @@ def was_written(x: Array) -> bool:
 
 def count_writes(x: Array) -> int:
     """How often the memory of x was written to."""
-    place = getattr(x, "_place", None)
+    place = _noted_place(x)
     return 0 if place is None else place.root.writes
 
 
@@ -392,7 +397,7 @@ def parts_of(argument: Array) -> Parts:
 
 def steps_between(whole: Array, part: Array) -> list[Change] | None:
     """How NumPy gets from an argument to a view of it; None when it is no view of that, or nobody knows how."""
-    top, place = getattr(whole, "_place", None), getattr(part, "_place", None)
+    top, place = _noted_place(whole), _noted_place(part)
     if top is None or place is None or place.root is not top.root:
         return None
     return _steps_to(place)

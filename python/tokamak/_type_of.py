@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from ._native import ArrayBase
@@ -53,19 +51,28 @@ _replaced: dict[
 ] = {}  # by id: the variables of a module, and how many traces use them
 
 
-@contextmanager
-def replacing_type(modules: list[dict[str, Any]]) -> Iterator[None]:
+class replacing_type:
     """Inside, `type` is another one in these modules, given by their variables."""
-    with _lock:
-        for variables in modules:
-            count = _replaced.get(id(variables), (variables, 0))[1]
-            _replaced[id(variables)] = (variables, count + 1)
-            variables["type"] = TypeOf
-    try:
-        yield
-    finally:
+
+    __slots__ = ("_modules",)
+
+    def __init__(self, modules: list[dict[str, Any]]) -> None:
+        self._modules = modules
+
+    def __enter__(self) -> None:
+        if not self._modules:
+            return
         with _lock:
-            for variables in modules:
+            for variables in self._modules:
+                count = _replaced.get(id(variables), (variables, 0))[1]
+                _replaced[id(variables)] = (variables, count + 1)
+                variables["type"] = TypeOf
+
+    def __exit__(self, *raised: object) -> None:
+        if not self._modules:
+            return
+        with _lock:
+            for variables in self._modules:
                 _put_back(variables)
 
 

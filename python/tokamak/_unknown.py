@@ -7,8 +7,6 @@ import math
 import re
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NoReturn
 
@@ -59,12 +57,18 @@ class _Tracing(threading.local):
 _tracing = _Tracing()
 
 
-@contextmanager
-def asking(asked: Asked) -> Iterator[None]:
-    _tracing.functions.append(asked)
-    try:
-        yield
-    finally:
+class asking:
+    """Inside, the function is being traced."""
+
+    __slots__ = ("_asked",)
+
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+
+    def __enter__(self) -> None:
+        _tracing.functions.append(self._asked)
+
+    def __exit__(self, *raised: object) -> None:
         _tracing.functions.pop()
 
 

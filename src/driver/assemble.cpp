@@ -389,6 +389,7 @@ class Assembly {
     block->rows = product.rows;
     block->block_rows = product.block_rows;
     block->block_columns = product.block_columns;
+    block->slice_rows = product.slice_rows;
     block->block_cost = product.block_cost;
     block->mirrored_rows = product.mirrored_rows;
     block->part_depth = product.part_depth;

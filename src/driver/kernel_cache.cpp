@@ -12,6 +12,7 @@
 #include "codegen/object_key.h"
 #include "ir/text.h"
 #include "loops/walk.h"
+#include "ops/index.h"
 #include "runtime/profiler.h"
 #include "runtime/thread_pool.h"
 #include "schedule/generalise.h"
@@ -76,6 +77,8 @@ std::string key_of(const KernelRequest& request, CodeOptions code, const Cpu& cp
     for (bool constant : kernel.constant) key += constant && kernel.product ? "c" : ".";
     for (const FusedKernel::Maker& maker : kernel.makers) key += "m" + std::to_string(maker.made) + ",";
     key += print(kernel.body);
+    for (const Node& node : kernel.body.nodes())  // its error tells the line, and whose that is
+      if (rules::may_fail(node)) key += "@" + to_string(node.where);
   };
   const std::vector<const FusedKernel*> parts = parts_of(*request.kernel);
   for (size_t i = 0; i < parts.size(); ++i) add(*parts[i], request.layouts[i]);

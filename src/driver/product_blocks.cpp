@@ -57,6 +57,21 @@ void BlockChoice::choose_whole_rows(const CompiledStage& stage) {
   if (is_masked())  // few rows have more columns in common that none of them sees
     rows = std::min(rows, std::max(round_down(shape_.rows / 8, panel), 4 * panel));
   result_.block_rows = std::min(rows, round_up(shape_.rows, panel));
+  if (!are_fair_elements() || !changes_with_elements(stage)) return;
+  result_.slice_rows = result_.block_rows;
+  result_.block_rows = round_up(shape_.rows, panel);
+}
+
+bool BlockChoice::are_fair_elements() const {
+  return shape_.batch >= 2 * enough_blocks() ||
+         (shape_.batch >= enough_blocks() && shape_.batch % threads() == 0);
+}
+
+bool BlockChoice::changes_with_elements(const CompiledStage& last) const {
+  const auto changes = [this](const CompiledStage& stage) {
+    return stage.method == nullptr || (is_packed_with_blocks(stage.rhs, true) && !stage.bounded);
+  };
+  return changes(last) && std::ranges::all_of(result_.stages, changes);
 }
 
 bool BlockChoice::is_masked() const {
@@ -208,7 +223,8 @@ void BlockChoice::decide_packing(CompiledStage& stage, int64_t block_columns) co
                     !is_packed_with_blocks(stage.lhs, block_columns >= stage.columns);
   stage.rhs.ahead = stage.method->windows_at_once() == 0 &&
                     !is_packed_with_blocks(stage.rhs, result_.block_rows >= shape_.rows);
-  if (is_masked() && (stage.masked || &stage == &result_.stages.back())) stage.rhs.ahead = true;
+  const bool is_of_mask = is_masked() && (stage.masked || &stage == &result_.stages.back());
+  if (is_of_mask && result_.slice_rows == 0) stage.rhs.ahead = true;
   if (stage.masked && stage.bounded) {
     stage.lhs.in_rows = false;
     stage.lhs.ahead = true;

@@ -26,7 +26,12 @@ class BlockChoice {
   /// Blocks that are worth making so that threads finish together.
   static int64_t enough_blocks();
   /// What reduces the columns needs all of them: as many rows as half of the cache holds.
+  /// Where elements of the batch alone are blocks enough, each is one, and is worked on so many rows at a
+  /// time: what is packed for it stays in the cache, and takes no memory for the others.
   void choose_whole_rows(const CompiledStage& stage);
+  bool are_fair_elements() const;
+  /// Whether every stage has a second operand for each element of the batch, which can be packed with it.
+  bool changes_with_elements(const CompiledStage& last) const;
   bool is_masked() const;
   /// Whether all rows of the first operand stay in the second cache.
   bool is_small(const CompiledStage& stage) const;

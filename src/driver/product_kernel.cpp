@@ -256,7 +256,9 @@ class Compilation {
     }
     if (&stage == &result_.stages.back()) {
       text += "blocks of " + std::to_string(std::min(result_.block_rows, shape_.rows)) + " rows by " +
-              std::to_string(result_.block_columns) + " columns\n";
+              std::to_string(result_.block_columns) + " columns";
+      if (result_.slice_rows != 0) text += ", " + std::to_string(result_.slice_rows) + " rows at a time";
+      text += "\n";
       if (stage.only_stores && kernel_.permuted[0]) text += "sums stored where the transpose has them\n";
       if (result_.part_depth != 0) text += "k in parts of " + std::to_string(result_.part_depth);
       if (result_.chunk_depth != 0)

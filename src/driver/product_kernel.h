@@ -66,6 +66,7 @@ struct CompiledProduct {
   int64_t rows = 0;
   int64_t block_rows = 0;
   int64_t block_columns = 0;
+  int64_t slice_rows = 0;  ///< see BlockStep
   double block_cost = 0;
   int64_t mirrored_rows = 0;  ///< see BlockStep
   int64_t part_depth = 0;     ///< see BlockStep

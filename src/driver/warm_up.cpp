@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "cache/disk_cache.h"
+#include "codegen/object_key.h"
 #include "driver/compile.h"
 #include "ir/text.h"
 #include "runtime/buffer_pool.h"
+#include "support/cpu.h"
 #include "support/forking.h"
 #include "support/log.h"
 #include "tokamak/errors.h"
@@ -34,6 +36,8 @@ func @warm_up(%x: f32[64], %y: f64[64]) {
 
 void warm_up() noexcept {
   (void)BufferPool::instance();  // which asks the system how much memory there may be
+  (void)codegen::object_key(
+      "", current_cpu());  // which asks the processor what it is, for the keys of all entries
   const logging::Silence silence;
   const DiskCachePause without_disk;  // LLVM has to have worked once, and importing a package writes no files
   try {

@@ -1,9 +1,11 @@
 #include "plan/plan.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include "plan/arena.h"
 #include "support/parts.h"
@@ -148,6 +150,79 @@ void place(Plan& plan, const Chain& chain, Placement::Kind kind, int64_t at) {
   }
 }
 
+/// An item of the arena that has not found another place.
+struct Tenant : ArenaItem {
+  int64_t needed;  ///< bytes, not rounded up: outputs are not
+  size_t number;
+};
+
+/// The memory of an output, which is free until it is written.
+struct FreeOutput {
+  int64_t bytes;
+  int until;  ///< the step that writes it
+  int output;
+};
+
+/// The items that live in the memory of an output before it is written: backwards from there, each time the
+/// one that ends last, and of those that end together the largest. Where values follow one another, every
+/// second is taken, such that the others do not need the place of two in the arena. Small items are not worth
+/// what they keep others from.
+std::vector<size_t> guests_of(const FreeOutput& host, std::span<const Tenant> items) {
+  std::vector<size_t> order;
+  for (size_t i = 0; i < items.size(); ++i) {
+    const bool is_worth_it = items[i].needed <= host.bytes && items[i].needed >= host.bytes / 4;
+    if (is_worth_it && items[i].last < host.until) order.push_back(i);
+  }
+  std::ranges::stable_sort(order, [&](size_t a, size_t b) {
+    return std::pair(items[a].last, items[a].bytes) > std::pair(items[b].last, items[b].bytes);
+  });
+  std::vector<size_t> guests;
+  int until = host.until;
+  for (size_t item : order) {
+    if (items[item].last >= until) continue;
+    guests.push_back(item);
+    until = items[item].first;
+  }
+  return guests;
+}
+
+/// The arena, and what is in the memory of outputs instead.
+struct Shared {
+  ArenaLayout layout;                    ///< offsets of the others have no meaning
+  std::vector<std::optional<int>> home;  ///< by item: the output it is in
+};
+
+Shared share_outputs(std::vector<Tenant> tenants, std::vector<FreeOutput> outputs) {
+  const auto lay_out = [](const std::vector<Tenant>& all) {
+    return lay_out_arena(std::vector<ArenaItem>(all.begin(), all.end()));
+  };
+  // Each takes as long to try as the arena does.
+  constexpr size_t kMostOutputs = 8;
+  constexpr size_t kMostTried = 20'000;
+  const size_t tried = std::clamp<size_t>(kMostTried / (tenants.size() + 1), 1, kMostOutputs);
+  std::ranges::stable_sort(outputs, std::greater<>(), &FreeOutput::bytes);
+  outputs.resize(std::min(outputs.size(), tried));
+  Shared best{lay_out(tenants), std::vector<std::optional<int>>(tenants.size())};
+  for (const FreeOutput& host : outputs) {
+    const std::vector<size_t> guests = guests_of(host, tenants);
+    if (guests.empty()) continue;
+    std::vector<bool> leaves(tenants.size(), false);
+    for (size_t guest : guests) leaves[guest] = true;
+    std::vector<Tenant> rest;
+    for (size_t i = 0; i < tenants.size(); ++i) {
+      if (!leaves[i]) rest.push_back(tenants[i]);
+    }
+    const ArenaLayout layout = lay_out(rest);
+    if (layout.bytes >= best.layout.bytes) continue;
+    best.layout.bytes = layout.bytes;
+    best.layout.lower_bound = layout.lower_bound;
+    for (size_t i = 0; i < rest.size(); ++i) best.layout.offsets[rest[i].number] = layout.offsets[i];
+    for (size_t guest : guests) best.home[tenants[guest].number] = host.output;
+    tenants = std::move(rest);
+  }
+  return best;
+}
+
 }  // namespace
 
 Plan plan_memory(std::span<const PlanRequest> requests, std::span<const DonatedInput> donated) {
@@ -159,8 +234,9 @@ Plan plan_memory(std::span<const PlanRequest> requests, std::span<const DonatedI
   }
 
   const Chains chains(requests, donated);
-  std::vector<ArenaItem> items;
+  std::vector<Tenant> items;
   std::vector<const Chain*> item_chains;
+  std::vector<FreeOutput> free_outputs;
   for (const Chain& chain : chains.all()) {
     mark_in_place(plan, chain);
     const PlanRequest& head = requests[chain.members.front()];
@@ -170,21 +246,29 @@ Plan plan_memory(std::span<const PlanRequest> requests, std::span<const DonatedI
     } else if (tail.output) {
       place(plan, chain, Placement::Kind::output, *tail.output);
       plan.output_bytes = saturating_add(plan.output_bytes, rounded_up(tail.bytes));
+      const bool has_own_place = std::ranges::any_of(
+          chain.members, [&](int member) { return requests[static_cast<size_t>(member)].has_own_place; });
+      if (!has_own_place) free_outputs.push_back({tail.bytes, head.first_step, *tail.output});
     } else if (head.bytes > 0) {  // an empty value keeps offset 0, which it shares with anybody
-      items.push_back({rounded_up(head.bytes), head.first_step, tail.last_step});
+      items.push_back({{rounded_up(head.bytes), head.first_step, tail.last_step}, head.bytes, items.size()});
       item_chains.push_back(&chain);
     }
   }
 
   if (!is_enabled(Part::reuse)) {
-    for (ArenaItem& item : items) item.first = item.last = 0;  // all at once: nobody shares
+    for (Tenant& item : items) item.first = item.last = 0;  // all at once: nobody shares
+    free_outputs.clear();
   }
-  const ArenaLayout layout = lay_out_arena(items);
+  const Shared shared = share_outputs(items, std::move(free_outputs));
   for (size_t i = 0; i < items.size(); ++i) {
-    place(plan, *item_chains[i], Placement::Kind::arena, layout.offsets[i]);
+    if (shared.home[i]) {
+      place(plan, *item_chains[i], Placement::Kind::output, *shared.home[i]);
+    } else {
+      place(plan, *item_chains[i], Placement::Kind::arena, shared.layout.offsets[i]);
+    }
   }
-  plan.arena_bytes = layout.bytes;
-  plan.lower_bound = layout.lower_bound;
+  plan.arena_bytes = shared.layout.bytes;
+  plan.lower_bound = shared.layout.lower_bound;
   return plan;
 }
 

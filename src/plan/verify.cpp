@@ -36,6 +36,9 @@ class Verifier {
                             2 * int64_t{input.last_step} + 1,
                             "donated input " + std::to_string(input.input)});
     }
+    for (const PlanRequest& request : requests_) {
+      if (request.output) output_bytes_[*request.output] = request.bytes;
+    }
     for (size_t i = 0; i < requests_.size(); ++i) {
       if (auto wrong = add_request(static_cast<int>(i))) return wrong;
     }
@@ -51,6 +54,11 @@ class Verifier {
       if (candidate.input == input) return &candidate;
     }
     return nullptr;
+  }
+
+  int64_t bytes_of_output(int64_t output) const {
+    const auto found = output_bytes_.find(output);
+    return found == output_bytes_.end() ? 0 : found->second;
   }
 
   std::optional<std::string> add_request(int index) {
@@ -76,6 +84,7 @@ class Verifier {
       case Placement::Kind::output:
         if (request.output && *request.output != place.at)
           return name + " is in the memory of another output";
+        if (request.bytes > bytes_of_output(place.at)) return name + " is larger than the output it is in";
         break;
       case Placement::Kind::donated: {
         const DonatedInput* input = donated_at(place.at);
@@ -152,6 +161,7 @@ class Verifier {
   std::span<const PlanRequest> requests_;
   std::span<const DonatedInput> donated_;
   const Plan& plan_;
+  std::map<int64_t, int64_t> output_bytes_;
   std::vector<Occupant> occupants_;  ///< the donated inputs, then the requests
 };
 

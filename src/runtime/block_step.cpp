@@ -55,6 +55,7 @@ class BlockRun {
     for (int64_t extent : step.batch) batch_ *= extent;
     if (step.stages.size() == 1) slice_rows_ = even_slice(slice_rows_, *step.stages[0].method);
     if (step.mirrored_rows != 0) slice_rows_ = step.mirrored_rows;
+    if (step.slice_rows != 0) slice_rows_ = step.slice_rows;
     for (const BlockStage& stage : step.stages) prepare_stage(stage);
   }
 
@@ -79,7 +80,7 @@ class BlockRun {
   void run_parts() {
     if (step_.part_depth == 0) {
       pack_ahead();
-      if (step_.visible != nullptr) choose_units();
+      if (step_.visible != nullptr && !packs_visible()) units_ = units_for(largest_[values].load());
       run_blocks();
       return;
     }
@@ -231,26 +232,35 @@ class BlockRun {
     return running;
   }
 
+  /// Columns are skipped in multiples of these, at either end; 0: none are.
+  struct Units {
+    int64_t first = 0;
+    int64_t end = 0;
+  };
+
   bool is_masked(size_t stage) const { return step_.visible != nullptr && stage + 2 == step_.stages.size(); }
 
   /// Hidden columns are skipped where that changes nothing: their scores are small beside the others, and
   /// what is multiplied by their zeros is finite.
-  void choose_units() {
+  Units units_for(double largest_value) const {
     const BlockStage& scores = step_.stages[step_.stages.size() - 2];
     const double largest_product =
         1.01 * static_cast<double>(scores.depth) * largest_[scores_lhs].load() * largest_[scores_rhs].load();
     const bool is_bounded = !std::isinf(step_.visible->largest_product);
-    if (!std::isfinite(largest_[values].load())) return;
-    if (is_bounded && !(largest_product <= step_.visible->largest_product)) return;
+    if (!std::isfinite(largest_value)) return {};
+    if (is_bounded && !(largest_product <= step_.visible->largest_product)) return {};
     const SweptRange& range = *scores.kernel->range;
-    first_unit_ = std::lcm(range.first_unit, scores.method->b_panel());
-    end_unit_ = std::lcm(range.end_unit, scores.method->b_panel());
+    return {std::lcm(range.first_unit, scores.method->b_panel()),
+            std::lcm(range.end_unit, scores.method->b_panel())};
   }
 
+  /// Whether what the mask is about is packed with each element of the batch, which then has its own units.
+  bool packs_visible() const { return step_.visible != nullptr && !step_.stages.back().rhs.packed; }
+
   /// The columns of the scores that these rows need, in whole panels and at least some.
-  Range visible_columns(int64_t row, int64_t row_end) const {
+  Range visible_columns(int64_t row, int64_t row_end, Units units) const {
     const int64_t columns = step_.stages[step_.stages.size() - 2].columns;
-    if (end_unit_ == 0) return {0, columns};
+    if (units.end == 0) return {0, columns};
     const std::vector<VisibleRange>& rows = step_.visible->rows;
     Range found{columns, 0};
     for (int64_t i = row; i < row_end; ++i) {
@@ -259,7 +269,7 @@ class BlockRun {
       found = {std::min(found.first, one.first), std::max(found.end, one.end)};
     }
     if (found.first >= found.end) found = {0, 1};
-    return {found.first / first_unit_ * first_unit_, std::min(round_up(found.end, end_unit_), columns)};
+    return {found.first / units.first * units.first, std::min(round_up(found.end, units.end), columns)};
   }
 
   void pack_ahead() const { packing().run(); }
@@ -287,11 +297,13 @@ class BlockRun {
   /// One thread at work, with copies of what it changes from block to block.
   class Worker {
    public:
-    Worker(const BlockRun& run, std::byte* scratch) : run_(run), scratch_(scratch), stages_(run.stages_) {}
+    Worker(const BlockRun& run, std::byte* scratch)
+        : run_(run), scratch_(scratch), stages_(run.stages_), units_(run.units_) {}
 
     /// Slice by slice: what is done to the sums finds them in the cache. The second operand is packed once.
     void run_block(const Part& part) {
       const int64_t first = first_row(part);
+      if (run_.packs_visible()) pack_visible(part.element);
       for (int64_t row = first; row < part.row_end; row += run_.slice_rows_) {
         Part slice = part;
         slice.row = row;
@@ -323,6 +335,19 @@ class BlockRun {
    private:
     bool is_mirrored() const { return run_.step_.mirrored_rows != 0; }
 
+    /// All columns of the scores and all values, of which slices of rows then use what they see.
+    void pack_visible(int64_t element) {
+      for (size_t i = stages_.size() - 2; i < stages_.size(); ++i) {
+        const BlockStage& stage = run_.step_.stages[i];
+        const Panels panels(*stage.method, false);
+        std::byte* to = scratch_ + run_.scratch_.stages[i].rhs;
+        pack(*stage.method, false, operand_of(i, false, element), 0, panels.count(stage.columns), to);
+        if (i + 1 == stages_.size())
+          units_ = run_.units_for(stage.method->largest_of_b(to, panels.count(stage.columns)));
+      }
+    }
+    bool is_packed_visible(size_t i) const { return run_.packs_visible() && i + 2 >= stages_.size(); }
+
     /// The square of these rows on the diagonal is computed whole, by whoever has its columns.
     void mirror_left_of_square(const Part& part) const {
       const BlockStage& stage = run_.step_.stages[0];
@@ -339,7 +364,7 @@ class BlockRun {
 
     void run_slice(const Part& part) {
       std::byte* made = nullptr;  // the rows that the stage before has made
-      if (run_.step_.visible != nullptr) visible_ = run_.visible_columns(part.row, part.row_end);
+      if (run_.step_.visible != nullptr) visible_ = run_.visible_columns(part.row, part.row_end, units_);
       for (size_t i = 0; i < stages_.size(); ++i) {
         const bool is_last = i + 1 == stages_.size();
         Part own = part;
@@ -407,7 +432,7 @@ class BlockRun {
                                        row_bytes);
         return sums;
       }
-      if (!stage.rhs.packed && is_only_slice_) {
+      if (!stage.rhs.packed && is_only_slice_ && !is_packed_visible(i)) {
         const ProductOperand& operand = operand_of(i, false, part.element);
         if (stage.method->packs_on_the_way(operand, rows)) {
           stage.method->multiply_packing(lhs, lhs_row_bytes, operand, part.column, scratch_ + at.rhs, rows,
@@ -454,6 +479,7 @@ class BlockRun {
       }
       const ScratchLayout::Stage& at = run_.scratch_.stages[i];
       std::byte* to = scratch_ + (is_lhs ? at.lhs : at.rhs);
+      if (!is_lhs && is_packed_visible(i)) return to + first_panel * panels.bytes;
       if (about.place.kind == Place::Kind::block) {  // the block has these rows and no others
         pack(*stage.method, is_lhs, running.operand, 0, panels.count(last - first), to);
         return to;
@@ -531,6 +557,7 @@ class BlockRun {
     const BlockRun& run_;
     std::byte* scratch_;
     std::vector<RunningStage> stages_;
+    Units units_;
     Range visible_{};  ///< of the scores of the slice
     bool is_first_slice_ = true;
     bool is_only_slice_ = true;
@@ -545,8 +572,7 @@ class BlockRun {
   // Of what was packed ahead, where it has to be known.
   enum Largest : uint8_t { scores_lhs, scores_rhs, values };
   mutable std::atomic<double> largest_[3] = {};
-  int64_t first_unit_ = 0;  ///< of skipped columns; 0: none are
-  int64_t end_unit_ = 0;
+  Units units_;  ///< of all elements of the batch
   std::vector<RunningStage> stages_;
   mutable std::vector<CheckedKernel> checked_;  ///< by stage, if code of some is checked
   ScratchLayout scratch_;

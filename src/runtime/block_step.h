@@ -88,7 +88,10 @@ struct BlockStep {
   int64_t rows = 0;  ///< for each element of the batch
   int64_t block_rows = 0;
   int64_t block_columns = 0;  ///< of the last stage; the others have all of theirs
-  double block_cost = 0;      ///< nanoseconds, roughly
+  /// Not 0: a block is an element of the batch, and all stages work on so many of its rows at a time. What is
+  /// not packed ahead of second operands is packed once for the element.
+  int64_t slice_rows = 0;
+  double block_cost = 0;  ///< nanoseconds, roughly
   /// Not 0: so many steps of k at a time are packed and multiplied, for which the method is made. There is
   /// one stage without code, both operands are packed ahead, and one axis is contracted.
   int64_t part_depth = 0;

@@ -129,7 +129,10 @@ int64_t scratch_of_step(const Program::Step& step, const Running& running) {
 
 void check(const Program::Step& step, int32_t failed_check) {
   if (failed_check == 0) return;
-  throw step.kernel->checks[static_cast<size_t>(failed_check) - 1].error;
+  const auto number = static_cast<size_t>(failed_check) - 1;
+  if (number >= step.kernel->checks.size())
+    throw InternalError("a check failed that the program does not have");
+  throw step.kernel->checks[number].error;
 }
 
 size_t stride_slots(const Program::Step& step, const Running& running) {

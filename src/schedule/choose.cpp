@@ -225,8 +225,9 @@ class Chooser {
     const auto var = static_cast<LoopVar>(*vector_axis_);  // a collapse keeps the inner name
     const bool lanes_are_rows = !domain_.swept[*vector_axis_];
     const LaneChoice choice = lane_choice();
-    const int lanes = lanes_are_rows && domain_.has_sweep ? choice.of_rows(extent(var))
-                                                          : choice.of_loop(extent(var), domain_.has_sweep);
+    const int lanes = !domain_.has_sweep ? choice.of_loop(extent(var), false)
+                      : lanes_are_rows   ? choice.of_rows(extent(var))
+                                         : choice.of_long_sweep(extent(var));
     if (!lanes_are_rows) {
       decide(Vectorise{var, lanes});
       widen_searches(var, lanes);

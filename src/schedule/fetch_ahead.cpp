@@ -16,6 +16,10 @@ constexpr int64_t kFarAhead = 8;
 /// Of rows one after the other, so many bytes are on their way: what is nearer comes too late, and the
 /// processor itself does not look beyond a page.
 constexpr int64_t kBytesAhead = 4096;
+/// Instructions for a vector of a sweep that waits for memory, whatever is fetched.
+constexpr double kCheapSweep = 24;
+/// Arrays that are written are so many times smaller than those that are read, where reading is what takes time.
+constexpr int64_t kMostlyRead = 8;
 
 /// The loop whose iterations are rows, or blocks of rows in lanes: the last one outside of the sweeps.
 std::optional<LoopVar> row_loop(const Loop& root, LoopVar sweep) {
@@ -70,6 +74,27 @@ void for_each_row_read(const LoopKernel& kernel, const Loop& root, const FetchAh
       if (stride_along(kernel, *access_of(stmt), where.lanes) == size) visit(loop, *load);
     }
   });
+}
+
+/// Whether the next row begins where this one ends: the processor finds it by itself. Rows that are added to
+/// sums in memory are too slow for it.
+bool lies_in_order(const LoopKernel& kernel, const FetchAhead& where, const Load& load) {
+  const auto size = static_cast<int64_t>(size_of(kernel[load.buffer].type.dtype));
+  const int64_t columns = kernel.extents[static_cast<size_t>(where.lanes)];
+  return where.row != where.sweep && !depends_on_data(load.index) &&
+         stride_along(kernel, *access_of(Stmt(load)), where.row) == columns * size;
+}
+
+/// Whether arrays that the second cache does not hold are read, and little is written.
+bool only_reads(const LoopKernel& kernel, const Cpu& cpu) {
+  int64_t read = 0;
+  int64_t written = 0;
+  for (const Buffer& buffer : kernel.buffers) {
+    const int64_t bytes = buffer.type.bytes();
+    if (buffer.role == Buffer::Role::input && bytes > cpu.l2_bytes) read += bytes;
+    if (buffer.role == Buffer::Role::output) written += bytes;
+  }
+  return read >= kMostlyRead * written;
 }
 
 int64_t rows_ahead(const LoopKernel& kernel, const FetchAhead& where, const Load& load) {
@@ -138,9 +163,11 @@ std::optional<FetchAhead> choose_fetch_ahead(const LoopKernel& kernel, const Swe
                       .number = 0,
                       .lanes = rows.lanes,
                       .buffers = {}};
+  bool in_order = true;
   for_each_row_read(kernel, root, decision, [&](const Loop&, const Load& load) {
-    if (kernel[load.buffer].type.bytes() > cpu.l2_bytes && !contains(decision.buffers, load.buffer))
-      decision.buffers.push_back(load.buffer);
+    if (kernel[load.buffer].type.bytes() <= cpu.l2_bytes || contains(decision.buffers, load.buffer)) return;
+    decision.buffers.push_back(load.buffer);
+    in_order = in_order && lies_in_order(kernel, decision, load);
   });
   if (decision.buffers.empty()) return std::nullopt;
   double most = -1;
@@ -151,6 +178,8 @@ std::optional<FetchAhead> choose_fetch_ahead(const LoopKernel& kernel, const Swe
     if (cost > most) std::tie(most, decision.number) = std::pair(cost, number);
     ++number;
   });
+  // Instructions that fetch what the processor is about to fetch only take the place of others.
+  if (in_order && most <= kCheapSweep && only_reads(kernel, cpu)) return std::nullopt;
   return decision;
 }
 

@@ -28,10 +28,26 @@ int LaneChoice::of_loop(int64_t extent, bool sweeps) const {
   if (sweeps || extent < kMany) return lanes;
   constexpr int kGathersInFlight = 8;
   if (gathers_in_turn()) return lanes * kGathersInFlight;
-  // A long body is a chain of steps that wait for each other, and the processor does not look so far ahead
-  // that it finds the next iteration's. With registers of 64 bytes an iteration is twice as much already.
+  return lanes * chains_at_once(sizes.cost);
+}
+
+int LaneChoice::of_long_sweep(int64_t extent) const {
+  const int lanes = of_loop(extent, true);
+  const Sizes sizes = all_sizes(true);
+  const int64_t wide = chains_at_once(sizes.cost) * cpu_.vector_bytes / sizes.widest;
+  return wide > lanes && extent >= 2 * wide ? static_cast<int>(wide) : lanes;
+}
+
+/// A long body is a chain of steps that wait for each other, and the processor does not look so far ahead
+/// that it finds the next iteration's. Four registers of 32 bytes are worked on side by side where that takes
+/// few steps, and two where it takes many, which are long to compile. With registers of 64 bytes an iteration
+/// is twice as much already.
+int LaneChoice::chains_at_once(double cost) const {
+  constexpr double kChain = 20;  // an elementary function
   constexpr double kLongBody = 60;
-  return sizes.cost >= kLongBody && cpu_.vector_bytes < 64 ? lanes * 2 : lanes;
+  if (cpu_.vector_bytes >= 64 || cost < kChain) return 1;
+  if (cost >= kLongBody) return 2;
+  return cpu_.vector_bytes == 32 ? 4 : 1;
 }
 
 int LaneChoice::of_rows(int64_t extent) const {

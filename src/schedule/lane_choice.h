@@ -19,6 +19,8 @@ class LaneChoice {
   /// As many as that; several registers' worth where a reduction would wait for its own last step otherwise,
   /// one gather for the next, or a long body for each of its steps.
   int of_loop(int64_t extent, bool sweeps) const;
+  /// The same of a sweep all along a row, whose sums may have as many lanes as there are.
+  int of_long_sweep(int64_t extent) const;
   /// Of a sweep whose lanes are rows: so many that a few rows are swept together, since what lies next to
   /// each other is then read at once; unless something has to be put together lane by lane.
   int of_rows(int64_t extent) const;
@@ -29,6 +31,7 @@ class LaneChoice {
   int of_count(const Loop& loop) const;
 
  private:
+  int chains_at_once(double cost) const;
   Sizes sizes_in_lanes(const Loop& loop) const;
   double cost_of_sweeps(const Loop& loop) const;
   bool gathers_in_turn() const;

@@ -272,3 +272,32 @@ def test_sums_of_weights_stay_in_range():
 
     s, v = np.zeros((70, 4096), np.float16), np.full((4096, 8), 20, np.float16)
     np.testing.assert_allclose(tk.jit(attention)(s, v), 20, rtol=1e-2)
+
+
+@pytest.mark.parametrize("way", [by_matmul, causal_by_where, causal_by_adding, causal_by_positions, causal])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_each_of_many_heads_is_a_block(way, dtype, rng):
+    """Keys and values are packed for one head at a time, and its rows then worked on some at a time."""
+    heads = 16 * tk.num_threads()
+    q, k, v = inputs(rng, [(heads, 200, 24), (heads, 200, 24), (heads, 200, 40)], dtype)
+    f = tk.jit(way)
+    loops = f.explain(q, k, v).kernels[0].loops
+    # Where the mask is added, what it hides depends on the magnitudes of all heads, which are packed before.
+    by_head = re.search(r"blocks of 200 rows by 40 columns, \d+ rows at a time", loops)
+    assert (by_head is not None) == (way is not causal_by_adding)
+    want = reference(q, k, v, causal=way is not by_matmul)
+    got = f(q, k, v)
+    np.testing.assert_allclose(got, want, rtol=2e-4, atol=2e-5)
+
+    # What is not finite in one head is seen by those rows that have it, and by no other head.
+    v[3, 190, 0] = np.inf
+    v[7, 5, 1] = np.nan
+    spoilt = f(q, k, v)
+    assert np.isnan(spoilt[7, :, 1]).all()
+    if way is by_matmul:
+        assert np.isposinf(spoilt[3, :, 0]).all()
+    else:  # a weight of zero times infinity
+        assert np.isnan(spoilt[3, :190, 0]).all()
+        assert np.isposinf(spoilt[3, 190:, 0]).all()
+    others = [head for head in range(heads) if head not in (3, 7)]
+    np.testing.assert_array_equal(spoilt[others], got[others])

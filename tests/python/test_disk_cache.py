@@ -93,6 +93,33 @@ print([kernel.has_code for kernel in f.explain(x).kernels], f.explain(x))
     assert "3 kernels, 0 compiled, 1 from the disk cache" in log
 
 
+def test_errors_of_programs_that_were_found(folder, tmp_path):
+    """A program that may end in an error is kept, too; the line that it tells is that of the process that runs it."""
+    script = """
+import numpy as np, tokamak as tk
+@tk.jit
+def f(x, i):
+    return np.exp(x)[i]
+f(np.ones(5), np.array([1, 4]))
+print(f.explain(np.ones(5), np.array([1, 4])).times[1].stage)
+try:
+    f(np.ones(5), np.array([1, 5]))
+except IndexError as error:
+    print(error)
+"""
+
+    def run(lines_before):
+        (tmp_path / "script.py").write_text("\n" * lines_before + script)
+        program = f"import runpy; runpy.run_path({str(tmp_path / 'script.py')!r})"
+        return finish(start(folder, program, TOKAMAK_VERIFY="0"))[0].splitlines()
+
+    first, second, moved = run(0), run(0), run(3)
+    assert first[0] != "disk cache" and second[0] == "disk cache" and moved[0] != "disk cache"
+    assert "out of bounds" in first[1] and "script.py:5" in first[-1]
+    assert second[1:] == first[1:]
+    assert "script.py:8" in moved[-1]
+
+
 def test_folders(tmp_path):
     home = {"TOKAMAK_CACHE_DIR": "", "HOME": str(tmp_path)}
     assert from_disk("", **home) == 0

@@ -130,3 +130,57 @@ def test_ndenumerate():
         return total
 
     np.testing.assert_array_equal(tk.jit(f)(X), f(X))
+
+
+def test_the_line_of_the_function_that_is_called():
+    """Functions that do the same share kernels, but not lines; nor do two lines of one."""
+
+    def first(x, i):
+        return x[i]
+
+    def second(x, i):
+        return x[i]
+
+    def both(x, i, j):
+        kept = np.sort(x[i])
+        return kept, np.sort(x[j])
+
+    jitted = [tk.jit(first), tk.jit(second)]
+    for function, original in zip(jitted, (first, second), strict=True):
+        function(X, np.array([0, 1]))
+        with pytest.raises(IndexError) as error:
+            function(X, np.array([0, 7]))
+        assert str(error.value).endswith(
+            f"test_error_places.py:{original.__code__.co_firstlineno + 1}, in {original.__name__}"
+        )
+    twice = tk.jit(both)
+    for bad, line in (((7, 0), 1), ((0, 7), 2)):
+        with pytest.raises(IndexError) as error:
+            twice(X, *(np.array([0, place]) for place in bad))
+        assert f"test_error_places.py:{both.__code__.co_firstlineno + line}, in both" in str(error.value)
+
+
+def test_names_of_what_lines_call():
+    """Read off the code of all kinds of calls, as the module dis has it."""
+    import dis
+    import inspect
+    from types import CodeType
+
+    from tokamak._code_names import loaded_name
+
+    def codes(code):
+        yield code
+        for constant in code.co_consts:
+            if isinstance(constant, CodeType):
+                yield from codes(constant)
+
+    many = " + ".join(f"name{i}(v{i}.attribute{i})" for i in range(300))  # more names than a byte can count
+    sources = [inspect.getsource(module) for module in (functools, statistics, inspect)]
+    checked = 0
+    for source in [many, *sources]:
+        for code in codes(compile(source, "text", "exec")):
+            for one in dis.get_instructions(code):
+                if one.opname.startswith("LOAD_") and isinstance(one.argval, str):
+                    assert loaded_name(code, one.offset // 2) == one.argval, one
+                    checked += 1
+    assert checked > 5000

@@ -189,3 +189,13 @@ def test_rows_that_are_columns_too_are_not_copied(shape, ask):
         return columns, a.copy()
 
     check_writes(write, np.arange(float(np.prod(shape))).reshape(shape))
+
+
+def test_a_reshape_that_has_to_copy_is_told_from_the_strides_alone():
+    """An array that is traced has no elements that could be read, however many it would have."""
+
+    def flat(a):
+        return np.swapaxes(a + a, 0, 1).reshape(-1)[:5]
+
+    a = np.broadcast_to(np.float32(1), (1 << 14, 1 << 14))  # their sum would be a gigabyte
+    assert_same(tk.jit(flat)(a), np.full(5, 2, np.float32))

@@ -114,6 +114,8 @@ class Values(Protocols):
         return bool(reductions.any_(ufuncs.call(np.equal, self, value)))
 
     def __getitem__(self, key: Any) -> Any:
+        if (found := indexing.plain_getitem(self, key)) is not None:
+            return found
         under_mask = masked.getitem(self, key)
         return indexing.getitem(self, key) if under_mask is None else under_mask
 

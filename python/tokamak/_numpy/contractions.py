@@ -41,7 +41,7 @@ def operand(value: Any) -> Any:
 def matmul(x1: Any, x2: Any) -> Any:
     arrays = operand(x1), operand(x2)
     made = _native.matmul(*arrays)
-    stacked = max(x.ndim for x in arrays) - 2
+    stacked = max(arrays[0].ndim, arrays[1].ndim) - 2
     if stacked < 1:
         return made
     # Matrices lie by rows, and the axes along which they are stacked as they are gone through.
@@ -89,11 +89,11 @@ def call_gufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: di
     if function is None or method != "__call__":
         unsupported(what if method == "__call__" else f"{what}.{method}", remedy_for(ufunc))
     keywords = _GufuncKeywords(what, **_known_keywords(what, options))
-    x1, x2 = (operand(x) for x in inputs)
+    x1, x2 = map(operand, inputs)
     x1, x2 = keywords.moved(ufunc, x1, x2)
-    if not any(_dtypes.is_bfloat16(x.dtype) for x in (x1, x2)):  # which NumPy has no loops for
+    if not (_dtypes.is_bfloat16(x1.dtype) or _dtypes.is_bfloat16(x2.dtype)):  # which NumPy has no loops for
         loop = keywords.loop_of(ufunc, (x1, x2))
-        x1, x2 = (convert(x, dtype) for x, dtype in zip((x1, x2), loop, strict=False))
+        x1, x2 = convert(x1, loop[0]), convert(x2, loop[1])
     return _memory_order.all_laid_out(keywords.moved_back(ufunc, function(x1, x2)), keywords.order)
 
 

@@ -38,6 +38,32 @@ from .reductions import axis_of, is_end_of_nothing
 from .ufuncs import call
 
 
+def plain_items(x: Any, key: Any) -> list[Any] | None:
+    """What `expanded` makes of a key of integers, slices, None and an ellipsis, as most are; None of any other."""
+    given = key if type(key) is tuple else (key,)
+    used, at = 0, -1
+    for i, item in enumerate(given):
+        kind = type(item)
+        if kind is int or kind is slice:
+            used += 1
+        elif item is Ellipsis and at < 0:
+            at = i
+        elif item is not None:
+            return None
+    rest = x.ndim - used
+    if rest < 0:
+        return None
+    if at < 0:
+        return [*given, *[slice(None)] * rest] if rest else list(given)
+    return [*given[:at], *[slice(None)] * rest, *given[at + 1 :]]
+
+
+def plain_getitem(x: Any, key: Any) -> Any:
+    """x[key] for such a key; None for any other."""
+    items = plain_items(x, key)
+    return None if items is None else _element_or_view(x, basic(x, items), key)
+
+
 def getitem(x: Any, key: Any) -> Any:
     items = expanded(x, key)
     if not any(is_index_array(item) for item in items):
@@ -117,7 +143,9 @@ def expanded(x: Any, key: Any) -> list[Any]:
     middle: list[Any] = [slice(None)] * (x.ndim - used)
     if ellipses and not middle and any(map(is_index_array, items)):
         if any(map(_is_index, before)) and any(map(_is_index, behind)):
-            middle = [Ellipsis]  # arrays that it stands between are not neighbours, even if it stands for no axis
+            middle = [
+                Ellipsis
+            ]  # arrays that it stands between are not neighbours, even if it stands for no axis
     return before + middle + behind
 
 
@@ -197,13 +225,14 @@ def basic(x: Any, items: list[Any]) -> Any:
     starts, limits, steps, reversed_axes = [], [], [], []
     shape = []
     axis = 0
+    extents = x.shape
     for item in items:
         if item is Ellipsis:
             continue
         if item is None:
             shape.append(1)
             continue
-        extent = x.shape[axis]
+        extent = extents[axis]
         if type(item) is int:
             if not -extent <= item < extent:
                 fail(UserIndexError, f"index {item} is out of bounds for axis {axis} with size {extent}")

@@ -70,7 +70,9 @@ def _is_count(x: Array) -> bool:
 
 
 def _weak_of(value: Any) -> Any:
-    return type(value) if is_number(value) else value._weak if isinstance(value, ArrayBase) else None
+    if isinstance(value, ArrayBase):
+        return value._weak
+    return type(value) if is_number(value) else None
 
 
 def _operate(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -23,17 +24,25 @@ _WITHOUT_SIGNATURE: dict[Callable[..., Any], tuple[str, ...]] = {
 }
 
 
+_BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
 @functools.cache
 def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     """The names of what may be given by position, if `out` is among them."""
     text = getattr(function, "__text_signature__", None)
     if text is not None and "out" not in text:  # reading it takes longer than most traces
         return ()
+    inner = getattr(function, "__wrapped__", None)
+    if type(inner) is FunctionType and not vars(inner):  # its code tells what inspect would, sooner
+        code = inner.__code__
+        names = code.co_varnames[: code.co_argcount]
+        return names if "out" in names else ()
     try:
         found = inspect.signature(function).parameters.values()
     except ValueError:
         return _WITHOUT_SIGNATURE.get(function, ())
-    names = tuple(one.name for one in found if one.kind is not inspect.Parameter.KEYWORD_ONLY)
+    names = tuple(one.name for one in found if one.kind in _BY_POSITION)
     return names if "out" in names else ()
 
 
@@ -79,7 +88,7 @@ def arrays_of(what: str, out: Any, inputs: Sequence[Any] = ()) -> tuple[Any, ...
 
 def written(what: str, results: Any, outs: tuple[Any, ...], casting: str = "same_kind") -> Any:
     """The results, in the memory that out= names."""
-    if all(out is None for out in outs):
+    if all([out is None for out in outs]):
         return results
     several = isinstance(results, tuple)
     made = []

@@ -294,18 +294,20 @@ _loops: dict[Any, Loop] = {}
 
 def _kind_of(operand: Any) -> Any:
     """What resolve_dtypes takes for an operand: a dtype, or the type of a Python number."""
+    if isinstance(operand, ArrayBase):
+        weak = operand._weak
+        return weak if weak is int or weak is float else operand.dtype
     if is_number(operand):
         return _dtypes.BOOL if type(operand) is bool else type(operand)
-    if isinstance(operand, ArrayBase) and operand._weak in (int, float):
-        return operand._weak
     return operand.dtype
 
 
 def loop_of(ufunc: np.ufunc, operands: Sequence[Any], signature: Any, casting: str) -> Loop:
-    kinds = tuple(_kind_of(operand) for operand in operands)
-    if all(
-        isinstance(kind, type) for kind in kinds
-    ):  # Python's numbers among themselves adopt no array's dtype
+    kinds = tuple(map(_kind_of, operands))
+    for kind in kinds:
+        if not isinstance(kind, type):
+            break
+    else:  # Python's numbers among themselves adopt no array's dtype
         kinds = tuple(_dtypes.default_of(kind) for kind in kinds)
     key = (ufunc, kinds, signature, casting)
     loop = _loops.get(key)
@@ -370,12 +372,12 @@ def rule_of(ufunc: np.ufunc) -> Rule:
 
 def _operand(value: Any) -> Any:
     """An operand before its dtype is known: an Array, or one of Python's numbers."""
-    return value if is_number(value) else as_array(value)
+    return value if isinstance(value, ArrayBase) or is_number(value) else as_array(value)
 
 
 def _in_dtype(operand: Any, dtype: DType, ufunc: np.ufunc) -> Any:
-    if not is_number(operand):
-        return convert(operand, dtype)
+    if issubclass(type(operand), ArrayBase):
+        return operand if operand.dtype is dtype and operand._weak is None else convert(operand, dtype)
     try:
         return constant(operand, dtype)
     except OverflowError as error:
@@ -386,14 +388,16 @@ def call(
     ufunc: np.ufunc, *inputs: Any, dtype: Any = None, casting: str = "same_kind", signature: Any = None
 ) -> Any:
     """`ufunc(*inputs)`: an Array with memory of its own, or a tuple of them."""
-    return owned(_call(ufunc, inputs, signature_of(ufunc, dtype, signature), casting), inputs)
+    if dtype is not None or signature is not None:
+        signature = signature_of(ufunc, dtype, signature)
+    return owned(_call(ufunc, inputs, signature, casting), inputs)
 
 
 def _call(
     ufunc: np.ufunc, inputs: Sequence[Any], signature: tuple[DType | None, ...] | None, casting: str
 ) -> Any:
     rule = rule_of(ufunc)
-    operands = [_operand(value) for value in inputs]
+    operands = list(map(_operand, inputs))
     if ufunc in _COMPARISONS:
         if signature is None and (decided := _decided_comparison(ufunc, operands)) is not None:
             return decided
@@ -403,9 +407,9 @@ def _call(
     loop = loop_of(ufunc, operands, signature, casting)
     converted = [_in_dtype(operand, loop[i], ufunc) for i, operand in enumerate(operands)]
     result = rule(*converted)
-    if isinstance(result, tuple):
+    if type(result) is tuple:
         return tuple(convert(part, loop[ufunc.nin + i]) for i, part in enumerate(result))
-    return convert(result, loop[ufunc.nin])
+    return convert(result, loop[len(operands)])
 
 
 def _decided_comparison(ufunc: np.ufunc, operands: list[Any]) -> Any:

@@ -18,13 +18,13 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from types import CodeType, MethodType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import _native, _random, _sharing
+from .._code_names import loaded_name
 from .._errors import unsupported
 from .._ops import _holds_array, as_array, is_array
 from .._registry import TABLE
@@ -219,21 +219,35 @@ class _Replacing:
     def __init__(self, functions: Callable[[], list[Replaced]]) -> None:
         self._functions = functions
         self._traces = 0
-        self._before: list[tuple[Any, str, Any]] = []  # owner, name, what it was
+        self._before: list[
+            tuple[Any, str, Any]
+        ] = []  # owner, or the variables of a module; name; what it was
 
     def start(self) -> None:
         self._traces += 1
         if self._traces > 1:
             return
+        modules, before = sys.modules, self._before
         for one in self._functions():
-            owner = sys.modules.get(one.owner) if isinstance(one.owner, str) else one.owner
-            if owner is not None:
-                original = getattr(owner, one.name)
-                self._before.append((owner, one.name, original))
-                made = _made.get((one, original))
-                if made is None:
-                    made = _made[one, original] = _replacement(one, original)
-                _set(owner, one.name, made)
+            owner: Any = one.owner
+            name = one.name
+            if type(owner) is str:
+                module = modules.get(owner)
+                if module is None:
+                    continue
+                owner = module.__dict__
+                original = owner[name]
+            else:
+                original = getattr(owner, name)
+            before.append((owner, name, original))
+            known = _made.get((id(one), id(original)))
+            if known is None:  # which holds the original, so that nothing else has its id
+                make: Any = _replaced_ufunc if isinstance(original, np.ufunc) else _Replacement
+                known = _made[id(one), id(original)] = make(one, original)
+            if type(owner) is dict:
+                owner[name] = known
+            else:
+                _set(owner, name, known)
 
     def stop(self) -> None:
         self._traces -= 1
@@ -242,8 +256,12 @@ class _Replacing:
 
     def put_back(self) -> None:
         self._traces = 0
-        while self._before:
-            _set(*self._before.pop())
+        for owner, name, original in reversed(self._before):
+            if type(owner) is dict:
+                owner[name] = original
+            else:
+                _set(owner, name, original)
+        self._before.clear()
 
 
 def _set(owner: Any, name: str, value: Any) -> None:
@@ -311,22 +329,24 @@ def _is_called_by(frame: Any, function: _Replacement) -> bool:
 def called_name(code: CodeType, offset: int) -> str | None:
     """The last name of what the call at an offset calls: "zeros" for np.zeros(3). The names of a.b(c) begin where the call
     does, and the one that ends last is that of the function. None where Python does not tell."""
-    instructions = list(dis.get_instructions(code))
-    call = max((one for one in instructions if one.offset <= offset), key=lambda one: one.offset)
-    where = getattr(call, "positions", None)
-    if where is None or where.lineno is None:
+    places = _places_in(code)
+    if not 0 <= offset // 2 < len(places) or places[offset // 2][0] is None:
         return None
-    names = [
-        (one.positions.end_lineno, one.positions.end_col_offset, one.argval)
-        for one in instructions
-        if one.opname.startswith("LOAD_")
-        and isinstance(one.argval, str)
-        and one.positions is not None
-        and (one.positions.lineno, one.positions.col_offset) == (where.lineno, where.col_offset)
-        and (one.positions.end_lineno, one.positions.end_col_offset)
-        < (where.end_lineno, where.end_col_offset)
-    ]
-    return max(names)[2] if names else None
+    line, end_line, column, end_column = places[offset // 2]
+    last: tuple[int, int, str] | None = None
+    for i, (first, end, start, stop) in enumerate(places):
+        if start != column or first != line or (end, stop) >= (end_line, end_column):
+            continue
+        name = loaded_name(code, i)
+        if name is not None and (last is None or (end, stop, name) > last):
+            last = (end, stop, name)
+    return None if last is None else last[2]
+
+
+@functools.lru_cache(maxsize=64)
+def _places_in(code: CodeType) -> list[tuple[Any, Any, Any, Any]]:
+    """By instruction: first and last line, first and last column."""
+    return list(code.co_positions()) if sys.version_info >= (3, 11) else []
 
 
 def is_store(code: CodeType, offset: int) -> bool:
@@ -349,7 +369,7 @@ class _Replacement:
         self._one = one
         self.__wrapped__ = original
         self.__module__: Any = getattr(original, "__module__", None)  # that of the class would be found first
-        self.replaces = getattr(original, "replaces", original)
+        self.replaces: Any = original.replaces if type(original) is _Replacement else original
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__wrapped__, name)
@@ -385,9 +405,7 @@ class _Replacement:
         return str(self.__wrapped__.__qualname__)  # it is pickled, and copied, by name
 
 
-def _replacement(one: Replaced, original: Any) -> Any:
-    if not isinstance(original, np.ufunc):
-        return _Replacement(one, original)
+def _replaced_ufunc(one: Replaced, original: Any) -> Any:
     from .of_lists import OfLists  # few functions need it
 
     return OfLists(original)
@@ -416,29 +434,36 @@ _imported = _Imported()
 _native.set_replacing_type(_Replacement)
 
 
-@contextmanager
-def recording(
-    of_lists: bool = False,
-    memoised: frozenset[CodeType] = frozenset(),
-    imported: list[tuple[dict[str, Any], str]] | None = None,
-) -> Iterator[None]:
+class recording:
     """Inside, arrays that the traced function makes are Arrays, to which traced values can be written; and, if that is asked for, all
     functions take lists of Arrays. `imported`: where the user's modules have functions of NumPy, by variables and name."""
-    names = imported or []
-    parts = [_always, _for_lists] if of_lists else [_always]
-    with _lock:
-        for part in parts:
-            part.start()
-        _imported.start(names)
-    before, _memoised.codes = _memoised.codes, _memoised.codes | memoised
-    try:
-        yield
-    finally:
-        _memoised.codes = before
+
+    __slots__ = ("_before", "_memoised", "_names", "_parts")
+
+    def __init__(
+        self,
+        of_lists: bool = False,
+        memoised: frozenset[CodeType] = frozenset(),
+        imported: list[tuple[dict[str, Any], str]] | None = None,
+    ) -> None:
+        self._names = imported or []
+        self._memoised = memoised
+        self._parts = (_always, _for_lists) if of_lists else (_always,)
+
+    def __enter__(self) -> None:
         with _lock:
-            for part in reversed(parts):
+            for part in self._parts:
+                part.start()
+            _imported.start(self._names)
+        self._before = _memoised.codes
+        _memoised.codes = self._before | self._memoised
+
+    def __exit__(self, *raised: object) -> None:
+        _memoised.codes = self._before
+        with _lock:
+            for part in reversed(self._parts):
                 part.stop()
-            _imported.stop(names)
+            _imported.stop(self._names)
 
 
 def _forget_other_threads() -> None:

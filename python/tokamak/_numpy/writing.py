@@ -28,7 +28,7 @@ from .._ops import (
 )
 from .._registry import implements
 from .._unknown import IN_NDARRAY, need_more
-from .indexing import basic, expanded, is_index_array
+from .indexing import basic, expanded, is_index_array, plain_items
 from .masked import Masked, everywhere, is_computed_mask, is_mask, is_same_mask, refuse, view_under_mask
 
 #: Known places in an array as small as this are a choice between old and new elements, which fuses with what follows.
@@ -40,15 +40,17 @@ _FEW_SLICES = 4
 
 
 def setitem(x: Any, key: Any, value: Any) -> None:
-    is_one = is_number(value) or getattr(value, "ndim", None) == 0
-    counts = is_mask if is_one and _is_choice(x) else is_computed_mask
-    if (found := view_under_mask(x, key, counts)) is not None:
-        _write_under_mask(*found, value)
-        return
-    items = expanded(x, key)
-    if any(is_index_array(item) for item in items):
-        _write_places(x, items, value)
-        return
+    items = plain_items(x, key)
+    if items is None:
+        is_one = is_number(value) or getattr(value, "ndim", None) == 0
+        counts = is_mask if is_one and _is_choice(x) else is_computed_mask
+        if (found := view_under_mask(x, key, counts)) is not None:
+            _write_under_mask(*found, value)
+            return
+        items = expanded(x, key)
+        if any(is_index_array(item) for item in items):
+            _write_places(x, items, value)
+            return
     with _sharing.tracking():
         part = basic(x, items)
     if part.ndim == 0 and np.ndim(value) and not _has_ellipsis(key):
@@ -102,6 +104,8 @@ def _write_slices(x: Any, items: list[Any], axis: int, value: Any) -> None:
 
 def fitting(x: Any, value: Any, what: str, casting: Any) -> Any:
     """What is written to all of x: of its dtype and shape."""
+    if isinstance(value, ArrayBase) and value.dtype is x.dtype and value._weak is None:
+        return broadcast_into(value, x.shape, what)
     if not (is_number(value) and np.can_cast(np.result_type(value, x.dtype), x.dtype, casting)):
         given = as_array(value)
         if not np.can_cast(given.dtype, x.dtype, casting):
@@ -117,6 +121,8 @@ def fitting_result(x: Any, result: Any, what: str, casting: Any) -> Any:
 
 
 def broadcast_into(value: Any, shape: Sequence[int], what: str) -> Any:
+    if value.shape == tuple(shape):
+        return value
     given = value
     while given.ndim > len(shape) and given.shape[0] == 1:
         given = reshape(given, given.shape[1:])

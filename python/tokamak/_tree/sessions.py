@@ -95,14 +95,20 @@ def with_numbers(names: frozenset[str]) -> Iterator[None]:
         current.numbers = before
 
 
-@contextmanager
-def together(same_arrays: bool = False) -> Iterator[None]:
+class together:
     """Inside, what is taken apart or made belongs together: the same object in two places is one."""
-    before, current.session = current.session, Session(same_arrays)
-    try:
-        yield
-    finally:
-        current.session = before
+
+    __slots__ = ("_before", "_session")
+
+    def __init__(self, same_arrays: bool = False) -> None:
+        self._session = Session(same_arrays)
+
+    def __enter__(self) -> None:
+        self._before = current.session
+        current.session = self._session
+
+    def __exit__(self, *raised: object) -> None:
+        current.session = self._before
 
 
 @contextmanager

@@ -6,6 +6,7 @@
 #include "codegen/object_key.h"
 #include "driver/kept_program/parts.h"
 #include "driver/kept_program/sound.h"
+#include "ops/index.h"
 #include "ops/record.h"
 #include "runtime/thread_pool.h"
 #include "support/verification.h"
@@ -16,9 +17,7 @@ namespace {
 /// Larger ones are mostly constants, and take longer to compile than anybody would notice to be saved.
 constexpr size_t kMostBytes = 1 << 20;
 
-bool is_kept(const LoopKernel* kernel) {
-  return kernel == nullptr || (kernel->checks.empty() && !kernel->bounds_checked);
-}
+bool is_kept(const LoopKernel* kernel) { return kernel == nullptr || !kernel->bounds_checked; }
 
 bool is_kept(const BlockOperand& operand) {
   return operand.maker == nullptr || is_kept(operand.maker->kernel.get());
@@ -33,10 +32,8 @@ bool is_kept(const Program::Step& step) {
 
 /// Whether the graph has what programs are not kept with, as far as it shows.
 bool is_kept(const Graph& graph) {
-  return std::ranges::none_of(graph.nodes(), [](const Node& node) {
-    const AttrValue* const mode = node.attributes.find(Attr::mode);
-    return family_of(node.op) == OpFamily::Sort || (mode != nullptr && is_check(std::get<Word>(*mode)));
-  });
+  return std::ranges::none_of(graph.nodes(),
+                              [](const Node& node) { return family_of(node.op) == OpFamily::Sort; });
 }
 
 /// Writes down all that a program depends on.
@@ -78,11 +75,13 @@ class ProgramFingerprint {
     add(type.shape);
   }
   void add(const Graph& graph) {
-    out_.add(graph.name()).add(graph.size());
+    // Lines are told by errors alone: those of programs that can end in one are part of what is kept.
+    const bool tells_lines = std::ranges::any_of(graph.nodes(), rules::may_fail);
+    out_.add(graph.name()).add(graph.size()).add(tells_lines);
     for (const Node& node : graph.nodes()) {
       const auto& [op, type, inputs, attributes, where] = node;
-      (void)where;  // only errors tell it, and code that makes them is not kept
       out_.add(op);
+      if (tells_lines) out_.add(where.file).add(where.line).add(where.column).add(where.function);
       add(type);
       add(inputs);
       out_.add(attributes.entries().size());

@@ -100,12 +100,39 @@ void transfer(A& archive, Part<A, SweptRange> range) {
   transfer(archive, end_unit);
 }
 
+template <class A>
+void transfer(A& archive, Part<A, SourceLocation> where) {
+  auto& [file, line, column, function] = where;
+  transfer(archive, file), transfer(archive, line), transfer(archive, column), transfer(archive, function);
+}
+inline void transfer(Writer& archive, const std::vector<RuntimeCheck>& checks) {
+  archive.count(checks.size());
+  for (const auto& [error] : checks) {
+    archive.text(error.message());
+    transfer(archive, error.where());
+    archive.value(error.kind());
+  }
+}
+inline void transfer(Reader& archive, std::vector<RuntimeCheck>& checks) {
+  for (size_t count = archive.count(0); checks.size() < count && archive.is_good();) {
+    std::string message;
+    SourceLocation where;
+    UserError::Kind kind{};
+    archive.text(message);
+    transfer(archive, where);
+    archive.value(kind);
+    archive.require(kind <= UserError::Kind::floating_point);
+    checks.push_back({UserError(message, std::move(where), kind)});
+  }
+}
+
 /// What running takes of the loops: all else is in the code.
 template <class A>
 void transfer(A& archive, Part<A, LoopKernel> kernel) {
   auto& [name, buffers, values, accumulators, variables, extents, checks, nests, lane_loops, range, numbers,
          scratch_bytes, relaxed_math, bounds_checked] = kernel;
   transfer(archive, name), transfer(archive, range), transfer(archive, scratch_bytes);
+  transfer(archive, checks);
   const size_t count = archive.count(nests.size());
   if constexpr (A::kReads) nests.resize(count);
   for (auto& nest : nests) transfer(archive, nest.root.extent);
@@ -209,10 +236,11 @@ void transfer(A& archive, Part<A, VisibleColumns> visible) {
 
 template <class A>
 void transfer(A& archive, Part<A, BlockStep> step) {
-  auto& [batch, rows, block_rows, block_columns, block_cost, part_depth, chunk_depth, mirrored_rows, stages,
-         visible] = step;
+  auto& [batch, rows, block_rows, block_columns, slice_rows, block_cost, part_depth, chunk_depth,
+         mirrored_rows, stages, visible] = step;
   transfer(archive, batch), transfer(archive, rows), transfer(archive, block_rows);
-  transfer(archive, block_columns), transfer(archive, block_cost), transfer(archive, part_depth);
+  transfer(archive, block_columns), transfer(archive, slice_rows), transfer(archive, block_cost);
+  transfer(archive, part_depth);
   transfer(archive, chunk_depth), transfer(archive, mirrored_rows), transfer(archive, stages);
   transfer(archive, visible);
 }

@@ -65,25 +65,26 @@ Scalar in_f64(Expr x, Function function) {
   return cast(Cast::fptrunc, function(cast(Cast::fpext, x, Lane::f64)), Lane::f32);
 }
 
-/// tanh on f32 lanes: x + x z P(z) up to 0.65, with z = x^2 and a relative error of 2^-27.1. Beyond it is
-/// 1 - 2 / (2^(2 a / ln 2) + 1), where the quotient is so small that an error of 2^-23.4 in the power is
-/// forgiven.
+/// tanh on f32 lanes: (1 - s) / (1 + s) with s = exp(-2 |x|) = h (1 + m), h = 2^n. Both parts are rounded
+/// once, from the same m, so that neither inherits an error of the other; 1 + s is a little below 2 where the
+/// quotient is small and its relative error counts most.
 Expr tanh_f32(Expr x) {
-  Expr a = abs(x);
-  Expr z = square(x);
-  Expr p = polynomial(z, {-0x1.555524p-2, 0x1.1103f2p-3, -0x1.b7cff2p-5, 0x1.4f5efap-6, -0x1.69711ep-8});
-  Expr near = mul_add(x * z, p, x);
   // From 9.5 on the result rounds to 1.
-  Expr limited = min_or_second(constant(x, 9.5), a);
-  Rounded n = round_scaled(limited, 2 * kLog2E);
-  Expr r = mul_add(limited, 2 * kLog2E, -n.number);
-  Expr mantissa = polynomial_in_pairs(
-      r, {0x1p+0, 0x1.62e42ap-1, 0x1.ebf9bcp-3, 0x1.c6b752p-5, 0x1.3cea88p-7, 0x1.5bba0ep-10});
-  Expr power = from_bits(bits(mantissa) + (n.bits << format_of(x).mantissa_bits));
-  Expr far = 1.0 - 2.0 / (power + 1.0);
-  // NaN counts as near. The sign of -0 is lost there.
-  Expr sign = bits(x) ^ bits(a);
-  return from_bits(bits(select(a >= 0.65, far, near)) | sign);
+  Expr a = abs(x);
+  Expr y = min_or_second(constant(x, 9.5), a);
+  Rounded n = round_scaled(y, -2 * kLog2E, format_of(x).exponent_bias);
+  // |n| is so small that with fma one piece of ln 2 is enough.
+  Expr minus_two_y = -(y + y);
+  Expr r = x.has_fma() ? mul_add(n.number, -0x1.62e43p-1, minus_two_y)
+                       : (minus_two_y - n.number * ln2_high(x)) - n.number * ln2_low(x);
+  // expm1(r) = r + r^2 q: relative error 2^-26.
+  Expr q =
+      polynomial_in_pairs(r, {0x1.fffffep-2, 0x1.5554aap-3, 0x1.55579cp-5, 0x1.122c3ap-7, 0x1.6ab78p-10});
+  Expr m = mul_add(square(r), q, r);
+  Expr h = power_of_two(x, n.bits);
+  Expr quotient = mul_add(-h, m, 1.0 - h) / mul_add(h, m, 1.0 + h);
+  // The quotient is positive: the sign of -0 is lost in it.
+  return from_bits(bits(quotient) | (bits(x) ^ bits(a)));
 }
 
 constexpr double kLarge = 0x1p30;  // x^2 + 1 and x^2 - 1 are x^2 from here on

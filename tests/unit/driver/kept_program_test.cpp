@@ -253,11 +253,42 @@ TEST_F(KeptPrograms, OfRandomGraphsDoNotDependOnWhatElseIsInMemory) {
 }
 
 TEST_F(KeptPrograms, SomeAreCompiledEveryTime) {
-  for (const char* text : {kSort, kChecked}) {
-    const Graph graph = parse_one(text);
-    EXPECT_EQ(encoded(graph), std::nullopt);
-    EXPECT_FALSE(is_whole(compiled(graph)));
-    EXPECT_FALSE(is_whole(compiled(graph)));
+  const Graph graph = parse_one(kSort);
+  EXPECT_EQ(encoded(graph), std::nullopt);
+  EXPECT_FALSE(is_whole(compiled(graph)));
+  EXPECT_FALSE(is_whole(compiled(graph)));
+}
+
+/// The error of a program that looks an index up, which is out of range.
+UserError error_of(const Program& program) {
+  const std::vector<int64_t> indices(10, 100);
+  const std::vector<Tensor> arguments = {Tensor({DType::f32, {100}}),
+                                         Tensor::copy_of({DType::i64, {10}}, indices.data())};
+  try {
+    run_on_tensors(program, arguments);
+  } catch (const UserError& error) {
+    return error;
+  }
+  throw std::runtime_error("there was no error");
+}
+
+/// The lines that errors tell are those of the program that asks, not of the one that was kept.
+TEST_F(KeptPrograms, HaveTheErrorsOfTheirOwnLines) {
+  const Graph graph = parse_one(kChecked, "one.tok");
+  const Graph elsewhere = parse_one(kChecked, "other.tok");
+  const Compiled first = compiled(graph);
+  const Compiled second = compiled(graph);
+  const Compiled third = compiled(elsewhere);
+  EXPECT_EQ(is_whole(second), !verification_enabled());
+  EXPECT_FALSE(is_whole(third));
+  for (const Compiled* one : {&first, &second, &third}) {
+    const UserError error = error_of(*one->program);
+    EXPECT_EQ(error.kind(), UserError::Kind::index);
+    EXPECT_EQ(error.where().file, one == &third ? "other.tok" : "one.tok");
+    EXPECT_GT(error.where().line, 0u);
+    EXPECT_EQ(error.message(), error_of(*first.program).message());
+    const std::vector<Tensor> fine = {Tensor({DType::f32, {100}}), Tensor({DType::i64, {10}})};
+    EXPECT_EQ(run_on_tensors(*one->program, fine), std::vector<Tensor>{Tensor({DType::f32, {10}})});
   }
 }
 
@@ -311,7 +342,7 @@ TEST_F(KeptPrograms, PackedConstantsMayLieAnywhere) {
 
 /// What has a right checksum, and is something else all the same.
 TEST_F(KeptPrograms, WhatIsNoProgramIsNone) {
-  for (const char* text : {kSum, kAttention, kConstant}) {
+  for (const char* text : {kSum, kAttention, kConstant, kChecked}) {
     const std::string whole = encoded(parse_one(text)).value();
     for (size_t size = 0; size < whole.size(); ++size)
       EXPECT_FALSE(decode_program(std::string_view(whole).substr(0, size), current_cpu()));

@@ -78,6 +78,25 @@ TEST(Plan, OutputsHaveBlocksOfTheirOwnThatOperandsMayUse) {
   EXPECT_EQ(plan.peak_bytes(), 704);
 }
 
+TEST(Plan, ValuesLieInAnOutputBeforeItIsWritten) {
+  // x = relax(x), not in place: every second is where the result will be.
+  std::vector<PlanRequest> requests;
+  for (int i = 0; i < 9; ++i) requests.push_back({.bytes = 1000, .first_step = i, .last_step = i + 1});
+  requests.push_back({.bytes = 1000, .first_step = 9, .last_step = 9, .output = 0});
+  const Plan plan = checked_plan(requests);
+  EXPECT_EQ(plan.arena_bytes, 1024);
+  EXPECT_EQ(plan.output_bytes, 1024);
+  EXPECT_EQ(plan.placements[8], (Placement{Kind::arena, 0}));
+  EXPECT_EQ(plan.placements[7], (Placement{Kind::output, 0}));
+
+  // Not where the caller may have put an input, nor where there is no room.
+  requests.back().has_own_place = true;
+  EXPECT_EQ(checked_plan(requests).arena_bytes, 2048);
+  requests.back().has_own_place = false;
+  requests.back().bytes = 999;
+  EXPECT_EQ(checked_plan(requests).arena_bytes, 2048);
+}
+
 TEST(Plan, OutputsAreNotOverwritten) {
   const Plan plan = checked_plan({
       {.bytes = 64, .first_step = 0, .last_step = 1, .output = 0},
@@ -176,6 +195,7 @@ TEST(PlanVerifier, FindsWhatIsWrong) {
               HasSubstr("lies elsewhere"));
   EXPECT_THAT(complaint([](Plan& p) { p.placements[2].at = 4096; }), HasSubstr("outside the arena"));
   EXPECT_THAT(complaint([](Plan& p) { p.placements[2].at += 8; }), HasSubstr("bad offset"));
+  EXPECT_THAT(complaint([](Plan& p) { p.placements[2] = {Kind::output, 0}; }), HasSubstr("larger"));
   EXPECT_THAT(complaint([](Plan& p) { p.placements[3].kind = Kind::arena; }),
               HasSubstr("output in the arena"));
   EXPECT_THAT(complaint([](Plan& p) { p.placements[3].kind = Kind::donated; }), HasSubstr("not donated"));
