@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "fusion/product.h"
 #include "ir/text.h"
@@ -245,10 +246,12 @@ std::vector<int> merged_into(const Graph& traced, const Graph& optimized) {
   return count;
 }
 
-/// What both have; all of the second if that is nothing.
+/// What both have; all of the second if that is nothing. The first is the smaller one: kernels of one reader,
+/// where the second may be all that there are.
 std::set<int> common_or(const std::set<int>& some, const std::set<int>& all) {
   std::set<int> common;
-  std::ranges::set_intersection(some, all, std::inserter(common, common.end()));
+  std::ranges::copy_if(some, std::inserter(common, common.end()),
+                       [&](int kernel) { return all.contains(kernel); });
   return common.empty() ? all : common;
 }
 
@@ -385,13 +388,14 @@ std::vector<OperationReport> traced_operations(const Journey& journey,
     for (int input : report.inputs)
       of_readers[static_cast<size_t>(input)].insert(report.kernels.begin(), report.kernels.end());
   }
+  std::vector<char> all_shown(optimized.size());
   for (OperationReport& report : operations) {  // the first of them is where none has a reader
     if (report.becomes < 0 || merged[static_cast<size_t>(report.becomes)] <= 1) continue;
     const auto now = static_cast<size_t>(report.becomes);
+    if (std::exchange(all_shown[now], 1) != 0) continue;
     std::set<int> kernels(report.kernels.begin(), report.kernels.end());
     std::ranges::set_difference(behind[now], shown[now], std::inserter(kernels, kernels.end()));
     report.kernels.assign(kernels.begin(), kernels.end());
-    shown[now] = behind[now];
   }
   return operations;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "driver/harness.h"
+#include "driver/report.h"
 
 namespace tokamak {
 namespace {
@@ -45,15 +46,38 @@ Graph steps_over_rows(int64_t steps) {
   return graph;
 }
 
-double seconds_to_compile(const Graph& graph) {
+/// Two kernels a step, which have the same number as all others.
+Graph steps_with_one_number(int64_t steps) {
+  Graph graph;
+  Value x = graph.add_parameter("x", kLine);
+  for (int64_t i = 0; i < steps; ++i) {
+    x = graph.add(Op::sort, {x}, {{Attr::axis, int64_t{0}}});
+    x = graph.add(Op::mul, {x, number(graph, 0.5)});
+  }
+  graph.set_outputs({x});
+  return graph;
+}
+
+template <class Work>
+double seconds_of(Work work) {
   double best = 1e9;
   for (int i = 0; i < 3; ++i) {
     const std::clock_t start = std::clock();
-    const std::vector<Layout> layouts(graph.parameters().size());
-    compile(graph, layouts, {});
+    work();
     best = std::min(best, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
   }
   return best;
+}
+
+double seconds_to_compile(const Graph& graph) {
+  return seconds_of([&] { compile(graph, std::vector<Layout>(graph.parameters().size()), {}); });
+}
+
+double seconds_to_explain(const Graph& graph) {
+  return seconds_of([&] {
+    const Compiled compiled = compile(graph, std::vector<Layout>(graph.parameters().size()), {});
+    EXPECT_FALSE(compiled.explanation->operations().empty());
+  });
 }
 
 TEST(Growth, GraphsOfAHundredThousandNodes) {
@@ -66,6 +90,17 @@ TEST(Growth, TimeGrowsWithTheProgram) {
     const double eight_times = seconds_to_compile(make(4000));
     EXPECT_LT(eight_times, 24 * once + 0.05);  // in proportion it would be 8 times, with the square 64 times
   }
+}
+
+TEST(Growth, TimeGrowsWithTheExplanation) {
+  const double once = seconds_to_explain(steps_with_one_number(1000));
+  const double eight_times = seconds_to_explain(steps_with_one_number(8000));
+  EXPECT_LT(eight_times, 24 * once + 0.05);
+}
+
+/// Numbers are no large constants, however many there are: whole programs with them are kept.
+TEST(Growth, ProgramsOfManyNumbersAreExplainedWhenSomebodyAsks) {
+  EXPECT_FALSE(is_explained_at_once(steps_with_one_number(20'000)));
 }
 
 TEST(Growth, StepsThatDifferInRowsAndNumbersShareTheirCode) {
