@@ -17,3 +17,14 @@ config.environment["PATH"] = os.pathsep.join(  # noqa: F821
 config.environment["TOKAMAK_CACHE_SIZE"] = "0"  # noqa: F821  (what the user has kept is not for tests)
 for name in [name for name in os.environ if name.startswith("TOKAMAK_")]:
     config.environment[name] = os.environ[name]  # noqa: F821
+
+
+def has_avx512() -> bool:
+    """Whether this machine can be asked for x86-64-v4."""
+    with open("/proc/cpuinfo") as text:
+        flags = next((line.split() for line in text if line.startswith("flags")), [])
+    return {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"} <= set(flags)
+
+
+if has_avx512():
+    config.available_features.add("avx512")  # noqa: F821

@@ -74,3 +74,20 @@ def test_several_and_unknown():
     parts, errors = run("pool,nonsense,streaming")
     assert parts["pool"] == parts["streaming"] == "False" and parts["reuse"] == "True"
     assert "names no part 'nonsense'" in errors
+
+
+def test_a_processor_that_nobody_has_is_an_error_of_the_first_call():
+    """Not the end of the process that imports the package, which begins to compile in the background."""
+    program = """
+import time
+import tokamak as tk
+time.sleep(0.3)
+try:
+    tk.jit(abs)(1.0)
+except Exception as error:
+    print(error)
+"""
+    environment = {**os.environ, "TOKAMAK_CPU": "z80"}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "z80" in done.stdout
