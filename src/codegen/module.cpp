@@ -270,7 +270,7 @@ llvm::GlobalVariable* CodeModule::register_of(llvm::Constant* number) {
 
 void CodeModule::leave_numbers_in_memory() {
   const size_t registers = cpu.avx512 ? 32 : 16;
-  const size_t few = registers - 5, kept = few - 6;
+  const size_t few = registers - 8, kept = registers - 11;  // the rest is what a function works with
   if (numbers_.size() <= few) return;
   std::stable_sort(numbers_.begin(), numbers_.end(),
                    [](auto* a, auto* b) { return a->getNumUses() > b->getNumUses(); });

@@ -18,7 +18,8 @@ constexpr int64_t kFarAhead = 8;
 constexpr int64_t kBytesAhead = 4096;
 /// Instructions for a vector of a sweep that waits for memory, whatever is fetched.
 constexpr double kCheapSweep = 24;
-/// Arrays that are written are so many times smaller than those that are read, where reading is what takes time.
+/// Arrays that are written are so many times smaller than those that are read, where reading is what takes
+/// time.
 constexpr int64_t kMostlyRead = 8;
 
 /// The loop whose iterations are rows, or blocks of rows in lanes: the last one outside of the sweeps.
