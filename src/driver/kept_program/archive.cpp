@@ -42,8 +42,12 @@ void Writer::code(const std::shared_ptr<const NativeKernel>& code) {
 void Reader::code(std::shared_ptr<const NativeKernel>& code) {
   size_t number = kNoCode;
   value(number);
-  require(number == kNoCode || number < codes_.size());
-  if (good_ && number != kNoCode) code = codes_[number];
+  if (number == kNoCode) return;
+  // As a Writer has them: whichever comes first has the next number.
+  require(number < codes_.size() && number <= codes_met_);
+  if (!good_) return;
+  codes_met_ = std::max(codes_met_, number + 1);
+  code = codes_[number];
 }
 
 void Reader::tensor(const TensorType& type, Tensor& tensor) {

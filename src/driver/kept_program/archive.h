@@ -81,7 +81,8 @@ class Reader {
   void set_codes(std::vector<std::shared_ptr<const NativeKernel>> codes) { codes_ = std::move(codes); }
   void require(bool holds) { good_ = good_ && holds; }
   bool is_good() const { return good_; }
-  bool is_at_end() const { return rest_.empty(); }
+  /// Of the bytes, and of the code that they name.
+  bool is_at_end() const { return rest_.empty() && codes_met_ == codes_.size(); }
 
  private:
   void take(void* to, size_t bytes) {
@@ -94,6 +95,7 @@ class Reader {
   std::string_view rest_;
   const Cpu& cpu_;
   std::vector<std::shared_ptr<const NativeKernel>> codes_;
+  size_t codes_met_ = 0;
   bool good_ = true;
 };
 

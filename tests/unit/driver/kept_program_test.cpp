@@ -360,5 +360,20 @@ TEST_F(KeptPrograms, WhatIsNoProgramIsNone) {
   }
 }
 
+/// Numbers of code that nobody would have given, as of others.
+TEST_F(KeptPrograms, AreReadOnlyAsTheyWouldBeWritten) {
+  const std::string whole = encoded(parse_one(kLayers), {.fuse = false}).value();
+  for (size_t at = 0; at < whole.size(); ++at) {
+    for (const char byte : {0, 1, 2}) {
+      std::string changed = whole;
+      changed[at] = byte;
+      const std::optional<KeptProgram> found = decode_program(changed, current_cpu());
+      if (found) {
+        EXPECT_EQ(encode_program(*found->program, found->kernels), changed) << at;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tokamak
