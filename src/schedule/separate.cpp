@@ -288,7 +288,7 @@ class Separation {
       grown_ = grown;
       if (may_grow(loops, loop.body)) return loops;
     }
-    if (state.is_rare && !accumulates(loop)) run_one_by_one(head);
+    if (state.is_rare && !accumulates(loop) && !lies_by_rounds(loop)) run_one_by_one(head);
     head.body = specialised(loop.body, state);
     return {std::make_shared<Loop>(std::move(head))};
   }
@@ -302,6 +302,23 @@ class Separation {
   static bool accumulates(const Loop& loop) {
     bool found = false;
     walk(loop, [&](const Stmt& stmt) { found = found || std::holds_alternative<Accumulate>(stmt); });
+    return found;
+  }
+
+  /// Whether something that the loop uses has a place for each of its rounds, which go by its variable.
+  bool lies_by_rounds(const Loop& loop) const {
+    bool found = false;
+    const auto look_at = [&](AccumulatorId accumulator) {
+      found = found || kernel_[accumulator].each == loop.var;
+    };
+    walk(loop, [&](const Stmt& stmt) {
+      if (const auto* declare = std::get_if<Declare>(&stmt)) look_at(declare->accumulator);
+      if (const auto* step = std::get_if<Accumulate>(&stmt)) look_at(step->accumulator);
+      if (const auto* read = std::get_if<Read>(&stmt)) look_at(read->accumulator);
+      if (const auto* merge = std::get_if<Merge>(&stmt)) look_at(merge->into), look_at(merge->from);
+      if (const auto* spill = std::get_if<Spill>(&stmt)) look_at(spill->accumulator);
+      if (const auto* unspill = std::get_if<Unspill>(&stmt)) look_at(unspill->accumulator);
+    });
     return found;
   }
 
@@ -321,7 +338,7 @@ class Separation {
   std::vector<Range> vector_parts(const Loop& loop, const State& state) const {
     const Range whole = state.ranges.of(loop.var);
     if (!state.cut || loop.extent <= kFewRounds * loop.lanes || loop.extent != whole.size()) return {whole};
-    if (state.is_rare && accumulates(loop)) return {whole};
+    if ((state.is_rare && accumulates(loop)) || lies_by_rounds(loop)) return {whole};
     std::set<int64_t> points = changes(loop.body, loop.var, state.ranges);
     if (aligned_ || order_matters(loop)) {
       std::set<int64_t> edges;

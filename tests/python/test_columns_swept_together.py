@@ -40,6 +40,26 @@ def test_every_column_has_its_own(function, shape, dtype):
         np.testing.assert_allclose(result, right, rtol=2e4 * step, atol=100 * step * size)
 
 
+def padded_and_centred(x):
+    y = np.cos(np.pad(x, ((1, 0), (0, 1))))
+    return y - y.mean(axis=0), y.sum(axis=0)
+
+
+def joined_and_centred(x):
+    y = np.exp(np.concatenate([x, -x[:, :3], np.zeros((len(x), 9), x.dtype)], axis=1) / 9)
+    return y - y.mean(axis=0), y.max(axis=0)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(3209, 48), (3001, 24), (500, 1000), (2000, 7), (257, 3000), (70, 129)])
+@pytest.mark.parametrize("function", [padded_and_centred, joined_and_centred])
+def test_columns_of_which_some_are_made_otherwise(function, shape, dtype):
+    """Accumulators have a place for each column, whatever the columns are cut into."""
+    x = rng.standard_normal(shape).astype(dtype)
+    for result, right in zip(tk.jit(function)(x), function(x.astype(np.float64)), strict=True):
+        np.testing.assert_allclose(result, right, rtol=2e4 * np.finfo(dtype).eps, atol=1e3 * np.finfo(dtype).eps)
+
+
 REDUCTIONS = [np.sum, np.max, np.min, np.any, np.argmax, np.argmin, np.nanmax, np.mean]
 
 
