@@ -4,9 +4,9 @@
 //
 // A program is a sequence of steps. A value is written at one step and read until another; the two steps
 // belong to its life. Values whose lives do not meet share memory: intermediates at offsets of one arena,
-// outputs in blocks of their own, where intermediates may lie before they are written. Where a step may write its result over an operand that it is the last to
-// read, the two share their memory too ("in place"), and an operand may be an input that the caller gave away
-// ("donated").
+// outputs in blocks of their own, where intermediates may lie before they are written. Where a step may write
+// its result over an operand that it is the last to read, the two share their memory too ("in place"), and an
+// operand may be an input that the caller gave away ("donated").
 
 #include <cstdint>
 #include <optional>

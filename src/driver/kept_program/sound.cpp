@@ -66,7 +66,8 @@ class Soundness {
   }
 
   bool is_block(const BlockStep& block) const {
-    return !block.stages.empty() && block.block_rows > 0 && block.block_columns > 0 && block.slice_rows >= 0 &&
+    return !block.stages.empty() && block.block_rows > 0 && block.block_columns > 0 &&
+           block.slice_rows >= 0 &&
            std::ranges::all_of(block.stages, [&](const BlockStage& stage) { return is_stage(stage); });
   }
 
