@@ -215,3 +215,13 @@ def written_in_place(function, *args):
         re.fullmatch(r"computed where %(\w+) lies", one.decision) for one in function.explain(*args).layouts
     ]
     return {match[1] for match in found if match}
+
+
+def with_threads(count, call):
+    """What the call gives with so many threads."""
+    before = tk.num_threads()
+    tk.set_num_threads(count)
+    try:
+        return call()
+    finally:
+        tk.set_num_threads(before)

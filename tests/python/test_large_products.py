@@ -4,6 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import tokamak as tk
+from support import with_threads
 
 rng = np.random.default_rng(11)
 
@@ -21,15 +22,6 @@ def wide(x):
 def check_close(found, expected, dtype):
     assert found.dtype == dtype
     assert np.abs(wide(found) - expected).max() <= EPSILON[dtype] * np.abs(expected).max()
-
-
-def with_threads(count, call):
-    before = tk.num_threads()
-    tk.set_num_threads(count)
-    try:
-        return call()
-    finally:
-        tk.set_num_threads(before)
 
 
 SYMMETRIC = [

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import tokamak as tk
+from support import with_threads
 
 rng = np.random.default_rng(7)
 
@@ -11,15 +12,6 @@ REDUCTIONS = [np.sum, np.max, np.min, np.argmax, np.argmin, np.any, np.mean]
 
 def moments(x, axis):
     return x.mean(axis=axis), x.std(axis=axis)
-
-
-def with_threads(count, call):
-    before = tk.num_threads()
-    tk.set_num_threads(count)
-    try:
-        return call()
-    finally:
-        tk.set_num_threads(before)
 
 
 def close(result, right, dtype, terms):

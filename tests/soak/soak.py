@@ -95,7 +95,7 @@ class Soak:
     def fork(self, choose: random.Random) -> None:
         child = os.fork()
         if child == 0:
-            faulthandler.dump_traceback_later(300, exit=True)  # longer than anybody stops a process for
+            faulthandler.dump_traceback_later(60, exit=True)
             try:
                 for _ in range(5):
                     self.call(choose)
