@@ -10,6 +10,7 @@ arithmetic alone.
 from __future__ import annotations
 
 import ctypes
+import os
 import shutil
 import subprocess
 import tempfile
@@ -25,6 +26,7 @@ from turns import TURN, rest
 
 SOURCE = Path(__file__).with_name("roofline.cpp")
 FLOATS = 32 << 20  # of an array: 128 MB, beyond any cache
+SHARE_OF_CACHE = 16 << 20  # bytes, of each processor, at most
 MOSTLY = 0.95  # of the bytes are read: then the loop that only reads is the limit
 
 
@@ -68,11 +70,13 @@ def is_mostly_read(reads: float, writes: float) -> bool:
 
 
 def last_cache_bytes() -> int:
+    """Of this machine's own processors. A virtual machine is told of the whole cache of a socket, which the
+    processors of others fill as well (support/cpu.cpp)."""
     sizes = [0]
     for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size"):
         text = path.read_text().strip()
         sizes.append(int(text.rstrip("KMG")) << {"K": 10, "M": 20, "G": 30}.get(text[-1], 0))
-    return max(sizes)
+    return min(max(sizes), SHARE_OF_CACHE * (os.cpu_count() or 1))
 
 
 def aligned_floats(count: int) -> np.ndarray:

@@ -5,6 +5,7 @@
 #include "loops/walk.h"
 #include "schedule/align.h"
 #include "schedule/fetch_ahead.h"
+#include "schedule/finish.h"
 #include "schedule/neighbours.h"
 #include "schedule/schedule.h"
 #include "schedule/separate.h"
@@ -257,6 +258,8 @@ void apply_one(LoopKernel& kernel, const KeepNeighbours& decision) { keep_neighb
 
 void apply_one(LoopKernel& kernel, const KeepRows& decision) { keep_rows(kernel, decision); }
 
+void apply_one(LoopKernel& kernel, const FinishTogether& decision) { finish_together(kernel, decision); }
+
 }  // namespace
 
 void apply(LoopKernel& kernel, const Decision& decision) {
@@ -347,6 +350,9 @@ std::string to_string(const Decision& decision, const LoopKernel& kernel) {
              " share";
     }
     std::string operator()(const KeepRows& d) const { return "do so for all of " + name(d.row) + " first"; }
+    std::string operator()(const FinishTogether& d) const {
+      return "finish " + name(d.row) + " with " + std::to_string(d.lanes) + " lanes after its sweeps";
+    }
     std::string operator()(const FetchAhead& d) const {
       std::string names;
       for (BufferId buffer : d.buffers) names += (names.empty() ? "" : ", ") + kernel[buffer].name;

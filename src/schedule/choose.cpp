@@ -12,6 +12,7 @@
 #include "schedule/axes.h"
 #include "schedule/cost.h"
 #include "schedule/fetch_ahead.h"
+#include "schedule/finish.h"
 #include "schedule/lane_choice.h"
 #include "schedule/neighbours.h"
 #include "schedule/schedule.h"
@@ -77,6 +78,7 @@ class Chooser {
         decide(Separate{.aligned = !streamed().empty()});
       } else {
         stage_tiles();
+        finish_rows();
       }
       decide(Parallelise{});
       stream();
@@ -451,6 +453,20 @@ class Chooser {
                          .lanes = static_cast<LoopVar>(*vector_axis_),
                          .side_by_side = side_by_side_};
     if (const auto decision = choose_fetch_ahead(result_.loops, rows, cpu_)) decide(*decision);
+  }
+
+  /// What takes long for a row, and has one element, would leave all lanes idle but one.
+  void finish_rows() {
+    constexpr int64_t kRegisters = 4;  // of rows in a block
+    if (!vector_is_swept() || scans_ || rows_.empty()) return;
+    const LoopVar row = rows_.back();
+    const auto decision = choose_finish(result_.loops, row, cpu_);
+    if (!decision) return;
+    const int64_t most = std::min(extent(row), row_tasks_ / kFewRows);  // that leave enough tasks
+    const int64_t block = std::min(kRegisters, most / decision->lanes) * decision->lanes;
+    if (block == 0) return;
+    decide(Split{row, block});
+    decide(*decision);
   }
 
   bool vector_is_swept() const { return vector_axis_ && domain_.swept[*vector_axis_]; }

@@ -132,6 +132,14 @@ struct KeepRows {
   LoopVar before;
 };
 
+/// What rows of a block compute after their last sweep is computed for all of them at once, in lanes:
+///   for row { sweeps; w = log acc; %out[row] = w }
+///   =>  for row { sweeps; %kept[row] = acc }  vector row { w = log %kept[row]; %out[row] = w }
+struct FinishTogether {
+  LoopVar row;
+  int lanes;
+};
+
 /// Rows of the buffer begin anywhere: rounds of the loops that store to it begin at cache lines.
 struct Align {
   BufferId buffer;
@@ -142,9 +150,9 @@ struct Unroll {
   LoopVar var;
 };
 
-using Decision =
-    std::variant<Collapse, Split, Tile, Vectorise, Widen, Jam, Limit, Cascade, SplitSweep, Separate,
-                 Parallelise, Stream, FetchAhead, Sink, Stage, Turn, KeepNeighbours, KeepRows, Align, Unroll>;
+using Decision = std::variant<Collapse, Split, Tile, Vectorise, Widen, Jam, Limit, Cascade, SplitSweep,
+                              Separate, Parallelise, Stream, FetchAhead, Sink, Stage, Turn, KeepNeighbours,
+                              KeepRows, FinishTogether, Align, Unroll>;
 using Schedule = std::vector<Decision>;
 
 /// A kernel's loops with the decisions that made them what they are.

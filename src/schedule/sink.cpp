@@ -1,10 +1,10 @@
 #include "schedule/sink.h"
 
 #include <algorithm>
-#include <map>
 
 #include "loops/walk.h"
 #include "schedule/axes.h"
+#include "schedule/hand_over.h"
 #include "schedule/transform.h"
 
 namespace tokamak {
@@ -75,96 +75,6 @@ class Distribution {
   Varying varying_;
 };
 
-/// What one group of statements computes and another needs goes through a row of scratch.
-class HandOver {
- public:
-  HandOver(LoopKernel& kernel, const Loop& lanes) : kernel_(kernel), lanes_(lanes) {}
-
-  void run(std::vector<Stmt>& body) {
-    find_sources(body);
-    read_rows(body);
-    for (const auto& [value, row] : rows_) {
-      std::vector<Stmt>& group = sources_.at(value)->body;
-      const auto made = std::find_if(group.begin(), group.end(), [&, value = value](const Stmt& stmt) {
-        return result_of(stmt) == value;
-      });
-      group.insert(made + 1, Store{row, {Index::of(lanes_.var)}, value});
-    }
-  }
-
- private:
-  void for_each_group(std::vector<Stmt>& body, const std::function<void(Loop&)>& visit) {
-    for (Stmt& stmt : body) {
-      Loop* loop = as_loop(stmt);
-      if (loop == nullptr) continue;
-      if (loop->var == lanes_.var) {
-        visit(*loop);
-      } else {
-        for_each_group(loop->body, visit);
-      }
-    }
-  }
-
-  void find_sources(std::vector<Stmt>& body) {
-    for_each_group(body, [&](Loop& group) {
-      for (const Stmt& stmt : group.body)
-        if (const std::optional<ValueId> result = result_of(stmt)) sources_[*result] = &group;
-    });
-  }
-
-  void read_rows(std::vector<Stmt>& body) {
-    for_each_group(body, [&](Loop& group) {
-      std::map<ValueId, ValueId> names;
-      std::vector<Stmt> loads;
-      for (const Stmt& stmt : group.body) {
-        for_each_operand(stmt, [&](ValueId value) {
-          const auto source = sources_.find(value);
-          if (source == sources_.end() || source->second == &group || names.count(value) != 0) return;
-          kernel_.values.push_back(kernel_[value]);
-          const auto name = static_cast<ValueId>(kernel_.values.size() - 1);
-          names[value] = name;
-          loads.emplace_back(Load{name, row_of(value), {Index::of(lanes_.var)}, {}});
-        });
-      }
-      if (loads.empty()) return;
-      for (Stmt& stmt : group.body) rename(stmt, names);
-      group.body.insert(group.body.begin(), loads.begin(), loads.end());
-    });
-  }
-
-  BufferId row_of(ValueId value) {
-    const auto [place, is_new] = rows_.emplace(value, BufferId{});
-    if (is_new) {
-      Buffer row;
-      row.name = "row" + std::to_string(kernel_.buffers.size());
-      row.type = {kernel_[value], {lanes_.extent}};
-      row.role = Buffer::Role::scratch;
-      row.aligned = true;
-      kernel_.buffers.push_back(std::move(row));
-      place->second = static_cast<BufferId>(kernel_.buffers.size() - 1);
-    }
-    return place->second;
-  }
-
-  static void rename(Stmt& stmt, const std::map<ValueId, ValueId>& names) {
-    auto name = [&](ValueId value) {
-      const auto found = names.find(value);
-      return found == names.end() ? value : found->second;
-    };
-    for_each_index(stmt, [&](Index& index) { index = renamed(index, name); });
-    if (auto* compute = std::get_if<Compute>(&stmt))
-      for (ValueId& operand : compute->operands) operand = name(operand);
-    if (auto* store = std::get_if<Store>(&stmt)) store->value = name(store->value);
-    if (auto* step = std::get_if<Accumulate>(&stmt)) step->value = name(step->value);
-    if (auto* check = std::get_if<CheckRange>(&stmt)) check->value = name(check->value);
-  }
-
-  LoopKernel& kernel_;
-  const Loop& lanes_;
-  std::map<ValueId, Loop*> sources_;
-  std::map<ValueId, BufferId> rows_;
-};
-
 }  // namespace
 
 bool can_sink(const LoopKernel& kernel, LoopVar var) {
@@ -186,7 +96,7 @@ void sink(LoopKernel& kernel, const Sink& decision) {
         kernel[declare->accumulator].parts = rounds;
       });
       std::vector<Stmt> body = Distribution(kernel, lanes).of(std::move(lanes.body));
-      HandOver(kernel, lanes).run(body);
+      hand_over(kernel, lanes.var, lanes.extent, body);
       return body;
     });
   }
