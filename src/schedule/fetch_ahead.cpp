@@ -16,8 +16,10 @@ constexpr int64_t kFarAhead = 8;
 /// Of rows one after the other, so many bytes are on their way: what is nearer comes too late, and the
 /// processor itself does not look beyond a page.
 constexpr int64_t kBytesAhead = 4096;
-/// Instructions for a vector of a sweep that waits for memory, whatever is fetched.
+/// Instructions for a vector of a sweep that waits for memory, whatever is fetched; and of one that reads
+/// what another has brought into the cache, during which memory is idle, but not for long.
 constexpr double kCheapSweep = 24;
+constexpr double kShortPause = 8;
 /// Arrays that are written are so many times smaller than those that are read, where reading is what takes
 /// time.
 constexpr int64_t kMostlyRead = 8;
@@ -172,15 +174,17 @@ std::optional<FetchAhead> choose_fetch_ahead(const LoopKernel& kernel, const Swe
   });
   if (decision.buffers.empty()) return std::nullopt;
   double most = -1;
+  double pause = 0;
   int number = 0;
   for_each_loop(root, [&](const Loop& loop) {
     if (loop.var != rows.innermost) return;
     const double cost = sizes_of(kernel, loop).cost;
     if (cost > most) std::tie(most, decision.number) = std::pair(cost, number);
+    if (number > 0) pause = std::max(pause, cost);
     ++number;
   });
   // Instructions that fetch what the processor is about to fetch only take the place of others.
-  if (in_order && most <= kCheapSweep && only_reads(kernel, cpu)) return std::nullopt;
+  if (in_order && most <= kCheapSweep && pause <= kShortPause && only_reads(kernel, cpu)) return std::nullopt;
   return decision;
 }
 
