@@ -254,6 +254,8 @@ void apply_one(LoopKernel& kernel, const Stage& decision) { stage(kernel, decisi
 
 void apply_one(LoopKernel& kernel, const FetchAhead& decision) { fetch_ahead(kernel, decision); }
 
+void apply_one(LoopKernel& kernel, const FetchOn& decision) { fetch_on(kernel, decision); }
+
 void apply_one(LoopKernel& kernel, const KeepNeighbours& decision) { keep_neighbours(kernel, decision); }
 
 void apply_one(LoopKernel& kernel, const KeepRows& decision) { keep_rows(kernel, decision); }
@@ -300,6 +302,11 @@ std::string to_string(const Decision& decision, const LoopKernel& kernel) {
   struct Visitor {
     const LoopKernel& kernel;
     const std::string& name(LoopVar var) const { return kernel.variables[static_cast<size_t>(var)]; }
+    std::string names_of(const std::vector<BufferId>& buffers) const {
+      std::string names;
+      for (BufferId buffer : buffers) names += (names.empty() ? "" : ", ") + kernel[buffer].name;
+      return names;
+    }
     std::string operator()(const Collapse& d) const {
       return "collapse " + name(d.outer) + " into " + name(d.inner);
     }
@@ -354,9 +361,11 @@ std::string to_string(const Decision& decision, const LoopKernel& kernel) {
       return "finish " + name(d.row) + " with " + std::to_string(d.lanes) + " lanes after its sweeps";
     }
     std::string operator()(const FetchAhead& d) const {
-      std::string names;
-      for (BufferId buffer : d.buffers) names += (names.empty() ? "" : ", ") + kernel[buffer].name;
-      return "fetch the next " + name(d.row) + " of " + names + " in sweep " + std::to_string(d.number);
+      return "fetch the next " + name(d.row) + " of " + names_of(d.buffers) + " in sweep " +
+             std::to_string(d.number);
+    }
+    std::string operator()(const FetchOn& d) const {
+      return "fetch " + names_of(d.buffers) + " a page ahead along " + name(d.var);
     }
   };
   return std::visit(Visitor{kernel}, decision);

@@ -257,6 +257,7 @@ class Chooser {
     } else {
       keep_neighbours(var, lanes);
     }
+    if (!domain_.has_sweep && !along_) fetch_elements_ahead(var);
     decide(Vectorise{var, lanes});
   }
 
@@ -467,6 +468,10 @@ class Chooser {
     if (block == 0) return;
     decide(Split{row, block});
     decide(*decision);
+  }
+
+  void fetch_elements_ahead(LoopVar var) {
+    if (const auto decision = choose_fetch_on(result_.loops, var, cpu_)) decide(*decision);
   }
 
   bool vector_is_swept() const { return vector_axis_ && domain_.swept[*vector_axis_]; }

@@ -153,6 +153,22 @@ std::vector<Stmt> fetches_of(LoopKernel& kernel, const FetchAhead& decision, con
   return fetches;
 }
 
+/// Calls `visit` for what every loop over `var` reads in the order in which it lies.
+void for_each_read_in_order(const LoopKernel& kernel, LoopVar var,
+                            const std::function<void(const Loop&, const Load&)>& visit) {
+  for_each_loop(kernel.nests[0].root, [&](const Loop& loop) {
+    if (loop.var != var) return;
+    for (const Stmt& stmt : loop.body) {
+      const auto* load = std::get_if<Load>(&stmt);
+      if (load == nullptr || !load->guard.empty() || depends_on_data(load->index)) continue;
+      const Buffer& buffer = kernel[load->buffer];
+      const auto size = static_cast<int64_t>(size_of(buffer.type.dtype));
+      if (buffer.role == Buffer::Role::input && stride_along(kernel, *access_of(stmt), var) == size)
+        visit(loop, *load);
+    }
+  });
+}
+
 }  // namespace
 
 std::optional<FetchAhead> choose_fetch_ahead(const LoopKernel& kernel, const SweptRows& rows,
@@ -201,6 +217,39 @@ void fetch_ahead(LoopKernel& kernel, const FetchAhead& decision) {
   walk(root, {.enter = [&](Loop& loop) {
          if (loop.var == decision.sweep && number++ == decision.number)
            loop.body.insert(loop.body.begin(), fetches.begin(), fetches.end());
+       }});
+}
+
+std::optional<FetchOn> choose_fetch_on(const LoopKernel& kernel, LoopVar var, const Cpu& cpu) {
+  constexpr double kLongBody = 8;  // through shorter ones the processor gets to the next page by itself
+  if (kernel.nests.size() != 1) return std::nullopt;
+  FetchOn decision{var, {}};
+  for_each_read_in_order(kernel, var, [&](const Loop& loop, const Load& load) {
+    if (kernel[load.buffer].type.bytes() > cpu.l2_bytes && !contains(decision.buffers, load.buffer) &&
+        sizes_of(kernel, loop).cost >= kLongBody)
+      decision.buffers.push_back(load.buffer);
+  });
+  return decision.buffers.empty() ? std::nullopt : std::optional(decision);
+}
+
+void fetch_on(LoopKernel& kernel, const FetchOn& decision) {
+  std::vector<Stmt> fetches;
+  std::vector<BufferId> missing = decision.buffers;
+  for_each_read_in_order(kernel, decision.var, [&](const Loop&, const Load& load) {
+    if (!contains(missing, load.buffer)) return;
+    std::erase(missing, load.buffer);
+    const int64_t ahead = kBytesAhead / static_cast<int64_t>(size_of(kernel[load.buffer].type.dtype));
+    Prefetch fetch{load.buffer, load.index};
+    const Extents extents = kernel.extents_function();
+    for (Index& index : fetch.index)
+      index = substitute(
+          index,
+          [&](LoopVar var) { return var == decision.var ? Index::of(var) + Index(ahead) : Index::of(var); },
+          extents);
+    fetches.emplace_back(std::move(fetch));
+  });
+  walk(kernel.nests[0].root, {.enter = [&](Loop& loop) {
+         if (loop.var == decision.var) loop.body.insert(loop.body.begin(), fetches.begin(), fetches.end());
        }});
 }
 

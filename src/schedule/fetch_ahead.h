@@ -19,4 +19,10 @@ std::optional<FetchAhead> choose_fetch_ahead(const LoopKernel& kernel, const Swe
 
 void fetch_ahead(LoopKernel& kernel, const FetchAhead& decision);
 
+/// The same of a loop that sweeps nothing: elements of large arrays one after the other, if there is much to
+/// compute of each.
+std::optional<FetchOn> choose_fetch_on(const LoopKernel& kernel, LoopVar var, const Cpu& cpu);
+
+void fetch_on(LoopKernel& kernel, const FetchOn& decision);
+
 }  // namespace tokamak

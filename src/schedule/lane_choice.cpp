@@ -40,13 +40,12 @@ int LaneChoice::of_long_sweep(int64_t extent) const {
 
 /// A long body is a chain of steps that wait for each other, and the processor does not look so far ahead
 /// that it finds the next iteration's. Four registers of 32 bytes are worked on side by side where that takes
-/// few steps, and two where it takes many, which are long to compile. With registers of 64 bytes an iteration
-/// is twice as much already.
+/// few steps, and two where it takes many, which are long to compile, or where registers have 64 bytes.
 int LaneChoice::chains_at_once(double cost) const {
   constexpr double kChain = 20;  // an elementary function
   constexpr double kLongBody = 60;
-  if (cpu_.vector_bytes >= 64 || cost < kChain) return 1;
-  if (cost >= kLongBody) return 2;
+  if (cost < kChain) return 1;
+  if (cost >= kLongBody || cpu_.vector_bytes == 64) return 2;
   return cpu_.vector_bytes == 32 ? 4 : 1;
 }
 

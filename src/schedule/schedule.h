@@ -93,6 +93,12 @@ struct FetchAhead {
   std::vector<BufferId> buffers;
 };
 
+/// What the loop over `var` reads from `buffers` a page further on is brought into the cache.
+struct FetchOn {
+  LoopVar var;
+  std::vector<BufferId> buffers;
+};
+
 /// The vector loop over rows goes inside the sweeps: all rows of it are swept side by side, and their
 /// accumulators lie in memory.
 struct Sink {
@@ -151,8 +157,8 @@ struct Unroll {
 };
 
 using Decision = std::variant<Collapse, Split, Tile, Vectorise, Widen, Jam, Limit, Cascade, SplitSweep,
-                              Separate, Parallelise, Stream, FetchAhead, Sink, Stage, Turn, KeepNeighbours,
-                              KeepRows, FinishTogether, Align, Unroll>;
+                              Separate, Parallelise, Stream, FetchAhead, FetchOn, Sink, Stage, Turn,
+                              KeepNeighbours, KeepRows, FinishTogether, Align, Unroll>;
 using Schedule = std::vector<Decision>;
 
 /// A kernel's loops with the decisions that made them what they are.
