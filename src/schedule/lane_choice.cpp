@@ -33,6 +33,7 @@ int LaneChoice::of_loop(int64_t extent, bool sweeps) const {
 
 int LaneChoice::of_long_sweep(int64_t extent) const {
   const int lanes = of_loop(extent, true);
+  if (cpu_.vector_bytes == 64) return lanes;  // more are no faster: rows are short in such registers
   const Sizes sizes = all_sizes(true);
   const int64_t wide = chains_at_once(sizes.cost) * cpu_.vector_bytes / sizes.widest;
   return wide > lanes && extent >= 2 * wide ? static_cast<int>(wide) : lanes;
