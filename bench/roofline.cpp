@@ -73,23 +73,27 @@ static int64_t multiply_add_tiles(int64_t rounds) {
 
 #endif
 
-extern "C" {
-
-/// Reads `count` floats, a multiple of 128, at a 64-byte boundary: at four places at once, which is faster
-/// than from end to end, since the processor fetches ahead of each, but not beyond a page.
-void read_only(const float* a, int64_t count) {
-  constexpr int kPlaces = 4;
-  Floats sums[2 * kPlaces] = {};
-  const int64_t part = count / kPlaces;
-  for (int64_t i = 0; i < part; i += 2 * kLanes) {
+template <int Places>
+static void read(const float* a, int64_t count) {
+  constexpr int kAtOnce = 4 / Places;  // registers at each place, of two sums for each of four
+  Floats sums[8] = {};
+  const int64_t part = count / Places;
+  for (int64_t i = 0; i < part; i += 2 * kAtOnce * kLanes) {
 #pragma GCC unroll 4
-    for (int j = 0; j < kPlaces; ++j) {
-      sums[2 * j] += load(a + j * part + i);
-      sums[2 * j + 1] += load(a + j * part + i + kLanes);
+    for (int j = 0; j < Places; ++j) {
+#pragma GCC unroll 8
+      for (int n = 0; n < 2 * kAtOnce; ++n) sums[2 * kAtOnce * j + n] += load(a + j * part + i + n * kLanes);
     }
   }
   for (Floats& sum : sums) keep(sum);
 }
+
+extern "C" {
+
+/// Reads `count` floats, a multiple of 128, at a 64-byte boundary: at four places at once, since some processors
+/// fetch ahead of each, but not beyond a page; and from end to end, which is faster on others.
+void read_at_four_places(const float* a, int64_t count) { read<4>(a, count); }
+void read_in_order(const float* a, int64_t count) { read<1>(a, count); }
 
 /// Writes them with non-temporal stores.
 void write_only(float* out, int64_t count) {

@@ -1,15 +1,16 @@
 """The limits of the machine, measured between the turns of each workload: bandwidth and arithmetic.
 
 A call cannot take less time than its bytes at the bandwidth of memory, nor than its arithmetic at the rate of
-fused multiply-adds in registers. What it only reads is held against a loop that only reads, at several places
-at once; what it writes too, against the better of a copy and an addition of arrays, both with non-temporal
-stores, which spare the reading of what is overwritten. Work on data that stays in the cache is held against
+fused multiply-adds in registers. What it only reads is held against loops that only read; what
+it writes too, against the better of a copy and an addition of arrays, both with non-temporal stores, which
+spare the reading of what is overwritten. Work on data that stays in the cache is held against
 arithmetic alone.
 """
 
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import shutil
 import subprocess
@@ -26,6 +27,7 @@ from turns import TURN, rest
 
 SOURCE = Path(__file__).with_name("roofline.cpp")
 FLOATS = 32 << 20  # of an array: 128 MB, beyond any cache
+FEWEST_BYTES = 64 << 20  # of all arrays of a sample: of less, it would be how long it takes to wake threads
 SHARE_OF_CACHE = 16 << 20  # bytes, of each processor, at most
 MOSTLY = 0.95  # of the bytes are read: then the loop that only reads is the limit
 
@@ -116,24 +118,26 @@ class Roofline:
         self.take("bf16_flops" if arithmetic == "bf16" and self.now.bf16_flops else "flops")
         if self.now.comes_from_memory(reads, writes):
             for name in ["read"] if is_mostly_read(reads, writes) else ["copy", "add"]:
-                self.take(name)
+                self.take(name, reads + writes)
 
-    def take(self, name: str) -> None:
-        value = self.arithmetic(name) if name in self.rounds else self.bandwidth(name)
+    def take(self, name: str, size: float = math.inf) -> None:
+        value = self.arithmetic(name) if name in self.rounds else self.bandwidth(name, size)
         self.best.keep(name, value)
         self.now.keep(name, value)
 
-    def bandwidth(self, name: str) -> float:
-        """Bytes a second of all threads together."""
+    def bandwidth(self, name: str, size: float) -> float:
+        """Bytes a second of all threads together, in arrays of about so many bytes together: a part of what is
+        not much larger than the caches stays there."""
         a, b, out = self.arrays
-        function, arrays = {
-            "read": (self.library.read_only, [a]),
-            "write": (self.library.write_only, [out]),
-            "copy": (self.library.copy, [a, out]),
-            "add": (self.library.add, [a, b, out]),
+        functions, arrays = {
+            "read": ([self.library.read_at_four_places, self.library.read_in_order], [a]),
+            "write": ([self.library.write_only], [out]),
+            "copy": ([self.library.copy], [a, out]),
+            "add": ([self.library.add], [a, b, out]),
         }[name]
-        part = FLOATS // self.threads // 128 * 128
-        seconds = self.together(function, lambda i: self.part(arrays, i, part))
+        floats = int(min(FLOATS, max(size, FEWEST_BYTES) / a.itemsize / len(arrays)))
+        part = floats // self.threads // 128 * 128
+        seconds = min(self.together(one, lambda i: self.part(arrays, i, part)) for one in functions)
         return len(arrays) * a.itemsize * part * self.threads / seconds
 
     def arithmetic(self, name: str) -> float:
@@ -188,6 +192,6 @@ def build() -> ctypes.CDLL:
             raise RuntimeError(f"roofline.cpp does not compile here: {done.stderr.strip().splitlines()[-1]}")
         loaded = ctypes.CDLL(library)
     loaded.multiply_add.restype = ctypes.c_int64
-    for function in (loaded.read_only, loaded.write_only, loaded.copy, loaded.add):
-        function.restype = None
+    for name in ("read_at_four_places", "read_in_order", "write_only", "copy", "add"):
+        getattr(loaded, name).restype = None
     return loaded

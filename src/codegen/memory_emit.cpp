@@ -433,8 +433,7 @@ void emit_prefetch(FunctionState& f, const Prefetch& prefetch) {
   const Address address = emit_address(f, prefetch.buffer, prefetch.index);
   const uint64_t bytes = size_of(f.kernel[prefetch.buffer].type.dtype) * f.width;
   Value* reading = f.b.getInt32(0);
-  // To the second cache: it has more lines on their way at once, and the first one keeps what is worked on.
-  Value* close = f.b.getInt32(2);
+  Value* close = f.b.getInt32(prefetch.to_first ? 3 : 2);
   Value* data = f.b.getInt32(1);
   for (uint64_t offset = 0; offset < bytes; offset += kLine) {
     Value* line = f.b.CreateConstGEP1_64(f.b.getInt8Ty(), address.first, offset);

@@ -139,8 +139,8 @@ class LoopFingerprint {
     add(buffer), add(index), add(value), add(non_temporal), add(mask);
   }
   void add(const Prefetch& s) {
-    const auto& [buffer, index] = s;
-    add(buffer), add(index);
+    const auto& [buffer, index, to_first] = s;
+    add(buffer), add(index), add(to_first);
   }
   void add(const TransposeTile& s) {
     const auto& [matrix, index, distance, tile, to_matrix, rows, columns] = s;

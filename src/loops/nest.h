@@ -104,6 +104,7 @@ struct Store {
 struct Prefetch {
   BufferId buffer;
   std::vector<Index> index;
+  bool to_first = false;  ///< the first cache, not the second
 };
 /// How many of something there are: the extent, or the bound where that is less.
 struct Count {

@@ -161,7 +161,9 @@ class Printer {
     return "transpose " + text(s.rows) + " x " + text(s.columns) + " of " + (s.to_matrix ? tile : matrix) +
            " to " + (s.to_matrix ? matrix : tile);
   }
-  std::string statement(const Prefetch& s) const { return "fetch " + text(s.buffer, s.index); }
+  std::string statement(const Prefetch& s) const {
+    return "fetch " + text(s.buffer, s.index) + (s.to_first ? " close" : "");
+  }
   std::string statement(const std::shared_ptr<Branch>&) const { return {}; }
   std::string statement(const std::shared_ptr<Loop>&) const { return {}; }
 

@@ -16,6 +16,9 @@ constexpr int64_t kFarAhead = 8;
 /// Of rows one after the other, so many bytes are on their way: what is nearer comes too late, and the
 /// processor itself does not look beyond a page.
 constexpr int64_t kBytesAhead = 4096;
+/// What is fetched goes to the second cache, which has more lines on their way at once, and leaves the first
+/// one to what is worked on. So many bytes that are needed soon do not disturb that.
+constexpr int64_t kFewBytes = 16 << 10;
 /// Instructions for a vector of a sweep that waits for memory, whatever is fetched; and of one that reads
 /// what another has brought into the cache, during which memory is idle, but not for long.
 constexpr double kCheapSweep = 24;
@@ -147,7 +150,9 @@ std::vector<Stmt> fetches_of(LoopKernel& kernel, const FetchAhead& decision, con
       fetches.push_back(std::move(copy));
     }
   }
-  Prefetch fetch{load.buffer, load.index};
+  const auto size = static_cast<int64_t>(size_of(kernel[load.buffer].type.dtype));
+  const int64_t row_bytes = extents(decision.lanes) * size;
+  Prefetch fetch{load.buffer, load.index, depends_on_data(load.index) && kFarAhead * row_bytes <= kFewBytes};
   for (Index& index : fetch.index) index = moved(index, depends_on_data(load.index));
   fetches.emplace_back(std::move(fetch));
   return fetches;
