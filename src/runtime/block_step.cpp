@@ -2,14 +2,14 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
-#include <numeric>
+#include <optional>
 
 #include "runtime/buffer_pool.h"
 #include "runtime/deep_product.h"
 #include "runtime/mirror.h"
 #include "runtime/program.h"
 #include "runtime/running_operand.h"
+#include "runtime/skipping.h"
 #include "runtime/thread_pool.h"
 #include "support/rounding.h"
 
@@ -53,6 +53,7 @@ class BlockRun {
         slice_rows_(step.block_rows),
         checked_(is_checked(step) ? step.stages.size() : 0) {
     for (int64_t extent : step.batch) batch_ *= extent;
+    if (step.visible != nullptr) skipping_.emplace(step);
     if (step.stages.size() == 1) slice_rows_ = even_slice(slice_rows_, *step.stages[0].method);
     if (step.mirrored_rows != 0) slice_rows_ = step.mirrored_rows;
     if (step.slice_rows != 0) slice_rows_ = step.slice_rows;
@@ -80,7 +81,7 @@ class BlockRun {
   void run_parts() {
     if (step_.part_depth == 0) {
       pack_ahead();
-      if (step_.visible != nullptr && !packs_visible()) units_ = units_for(largest_[values].load());
+      if (skipping_ && !skipping_->packs_with_blocks()) units_ = skipping_->units();
       run_blocks();
       return;
     }
@@ -135,10 +136,6 @@ class BlockRun {
     return step_.stages.size() == 1 && stage.code == nullptr && stage.method->takes_batches();
   }
 
-  /// Columns of a stage.
-  struct Range {
-    int64_t first, end;
-  };
   struct RunningStage {
     RunningOperand lhs;
     RunningOperand rhs;
@@ -232,44 +229,9 @@ class BlockRun {
     return running;
   }
 
-  /// Columns are skipped in multiples of these, at either end; 0: none are.
-  struct Units {
-    int64_t first = 0;
-    int64_t end = 0;
-  };
-
-  bool is_masked(size_t stage) const { return step_.visible != nullptr && stage + 2 == step_.stages.size(); }
-
-  /// Hidden columns are skipped where that changes nothing: their scores are small beside the others, and
-  /// what is multiplied by their zeros is finite.
-  Units units_for(double largest_value) const {
-    const BlockStage& scores = step_.stages[step_.stages.size() - 2];
-    const double largest_product =
-        1.01 * static_cast<double>(scores.depth) * largest_[scores_lhs].load() * largest_[scores_rhs].load();
-    const bool is_bounded = !std::isinf(step_.visible->largest_product);
-    if (!std::isfinite(largest_value)) return {};
-    if (is_bounded && !(largest_product <= step_.visible->largest_product)) return {};
-    const SweptRange& range = *scores.kernel->range;
-    return {std::lcm(range.first_unit, scores.method->b_panel()),
-            std::lcm(range.end_unit, scores.method->b_panel())};
-  }
-
-  /// Whether what the mask is about is packed with each element of the batch, which then has its own units.
-  bool packs_visible() const { return step_.visible != nullptr && !step_.stages.back().rhs.packed; }
-
-  /// The columns of the scores that these rows need, in whole panels and at least some.
-  Range visible_columns(int64_t row, int64_t row_end, Units units) const {
-    const int64_t columns = step_.stages[step_.stages.size() - 2].columns;
-    if (units.end == 0) return {0, columns};
-    const std::vector<VisibleRange>& rows = step_.visible->rows;
-    Range found{columns, 0};
-    for (int64_t i = row; i < row_end; ++i) {
-      const VisibleRange& one = rows[static_cast<size_t>(i) % rows.size()];
-      if (one.first >= one.end) continue;
-      found = {std::min(found.first, one.first), std::max(found.end, one.end)};
-    }
-    if (found.first >= found.end) found = {0, 1};
-    return {found.first / units.first * units.first, std::min(round_up(found.end, units.end), columns)};
+  bool is_masked(size_t stage) const { return skipping_ && skipping_->is_masked(stage); }
+  std::atomic<double>* largest_of(size_t stage, bool is_lhs) const {
+    return skipping_ ? skipping_->largest_of(stage, is_lhs) : nullptr;
   }
 
   void pack_ahead() const { packing().run(); }
@@ -283,13 +245,8 @@ class BlockRun {
     };
     for (size_t i = 0; i < step_.stages.size(); ++i) {
       if (step_.stages[i].method == nullptr) continue;
-      const bool is_bounded = is_masked(i) && !std::isinf(step_.visible->largest_product);
-      const bool is_last = step_.visible != nullptr && i + 1 == step_.stages.size();
-      add(*step_.stages[i].method, stages_[i].lhs, true, is_bounded ? &largest_[scores_lhs] : nullptr);
-      add(*step_.stages[i].method, stages_[i].rhs, false,
-          is_bounded ? &largest_[scores_rhs]
-          : is_last  ? &largest_[values]
-                     : nullptr);
+      add(*step_.stages[i].method, stages_[i].lhs, true, largest_of(i, true));
+      add(*step_.stages[i].method, stages_[i].rhs, false, largest_of(i, false));
     }
     return packing;
   }
@@ -303,7 +260,7 @@ class BlockRun {
     /// Slice by slice: what is done to the sums finds them in the cache. The second operand is packed once.
     void run_block(const Part& part) {
       const int64_t first = first_row(part);
-      if (run_.packs_visible()) pack_visible(part.element);
+      if (packs_visible()) pack_visible(part.element);
       for (int64_t row = first; row < part.row_end; row += run_.slice_rows_) {
         Part slice = part;
         slice.row = row;
@@ -343,10 +300,11 @@ class BlockRun {
         std::byte* to = scratch_ + run_.scratch_.stages[i].rhs;
         pack(*stage.method, false, operand_of(i, false, element), 0, panels.count(stage.columns), to);
         if (i + 1 == stages_.size())
-          units_ = run_.units_for(stage.method->largest_of_b(to, panels.count(stage.columns)));
+          units_ = run_.skipping_->units_for(stage.method->largest_of_b(to, panels.count(stage.columns)));
       }
     }
-    bool is_packed_visible(size_t i) const { return run_.packs_visible() && i + 2 >= stages_.size(); }
+    bool packs_visible() const { return run_.skipping_ && run_.skipping_->packs_with_blocks(); }
+    bool is_packed_visible(size_t i) const { return packs_visible() && i + 2 >= stages_.size(); }
 
     /// The square of these rows on the diagonal is computed whole, by whoever has its columns.
     void mirror_left_of_square(const Part& part) const {
@@ -364,7 +322,7 @@ class BlockRun {
 
     void run_slice(const Part& part) {
       std::byte* made = nullptr;  // the rows that the stage before has made
-      if (run_.step_.visible != nullptr) visible_ = run_.visible_columns(part.row, part.row_end, units_);
+      if (run_.skipping_) visible_ = run_.skipping_->columns(part.row, part.row_end, units_);
       for (size_t i = 0; i < stages_.size(); ++i) {
         const bool is_last = i + 1 == stages_.size();
         Part own = part;
@@ -557,8 +515,8 @@ class BlockRun {
     const BlockRun& run_;
     std::byte* scratch_;
     std::vector<RunningStage> stages_;
-    Units units_;
-    Range visible_{};  ///< of the scores of the slice
+    SkippedUnits units_;
+    ColumnRange visible_{};  ///< of the scores of the slice
     bool is_first_slice_ = true;
     bool is_only_slice_ = true;
   };
@@ -568,11 +526,9 @@ class BlockRun {
   int32_t* failed_check_;
   int64_t slice_rows_;  ///< of a block that are worked on at once
   int64_t batch_ = 1;
-  int64_t first_k_ = 0;  ///< of the part of k that is being summed
-  // Of what was packed ahead, where it has to be known.
-  enum Largest : uint8_t { scores_lhs, scores_rhs, values };
-  mutable std::atomic<double> largest_[3] = {};
-  Units units_;  ///< of all elements of the batch
+  int64_t first_k_ = 0;               ///< of the part of k that is being summed
+  std::optional<Skipping> skipping_;  ///< where a mask hides columns
+  SkippedUnits units_;                ///< of all elements of the batch
   std::vector<RunningStage> stages_;
   mutable std::vector<CheckedKernel> checked_;  ///< by stage, if code of some is checked
   ScratchLayout scratch_;

@@ -37,12 +37,12 @@ UnscaledExp exp_of_pair(Pair x) {
 Scalar exp(ScalarBuilder& s, Scalar value) {
   Expr x{&s, value};
   // Beyond these the result is 0 or infinity, which the scaling gives.
-  return exp_in_range(clamp(x, by_format(x, -105, -746), by_format(x, 89, 710)));
+  return exp_in_range(limit_exponent(x, by_format(x, -105, -746.5), by_format(x, 89, 710)));
 }
 
 Scalar exp2(ScalarBuilder& s, Scalar value) {
   Expr x{&s, value};
-  x = clamp(x, by_format(x, -151, -1076), by_format(x, 129, 1025));
+  x = limit_exponent(x, exponent_of_zero(x), by_format(x, 129, 1025));
   Rounded n = round_scaled_to_exponent(x, 1.0);
   Expr r = x - n.number;
   return times_power_of_two(mul_add(r, exp2_slope(r), 1.0), n);
@@ -64,7 +64,7 @@ Scalar expm1(ScalarBuilder& s, Scalar value) {
 // With e = exp(-|x|): 1 / (1 + e) to the right of 0, e / (1 + e) to the left; e underflows gradually.
 Scalar sigmoid(ScalarBuilder& s, Scalar value) {
   Expr x{&s, value};
-  Expr e = exp_in_range(max_or_second(constant(x, by_format(x, -105, -746)), -abs(x)));
+  Expr e = exp_in_range(limit_exponent(-abs(x), by_format(x, -105, -746.5)));
   Pair denominator = fast_two_sum(constant(x, 1.0), e);
   Pair numerator{select(x < 0.0, e, 1.0), constant(x, 0.0)};
   return divide_to_float(numerator, denominator, 1.0 / denominator.high);

@@ -67,7 +67,7 @@ struct UnscaledExp {
 /// exp of a pair whose high part is in the range of exp_in_range.
 UnscaledExp exp_of_pair(Pair x);
 
-/// exp of an x that lies where `times_power_of_two` works: |x| below twice the overflow threshold.
+/// exp of an x that `limit_exponent` has limited, or that needs no limits.
 Expr exp_in_range(Expr x);
 
 }  // namespace tokamak::math

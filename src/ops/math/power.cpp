@@ -33,7 +33,7 @@ Pair log_to_pair(Expr x) {
 Expr positive_power(Expr a, Expr y) {
   Pair product = log_to_pair(a) * y;
   Expr is_far = abs(product.high) > 1000.0;
-  UnscaledExp e = exp_of_pair({clamp(product.high, -760.0, 720.0), select(is_far, 0.0, product.low)});
+  UnscaledExp e = exp_of_pair({clamp(product.high, -746.5, 720.0), select(is_far, 0.0, product.low)});
   return times_power_of_two(e.mantissa.high, e.exponent);
 }
 
