@@ -18,6 +18,11 @@ std::optional<Op> combining_op(Word combine);
 /// Whether running the node may end in an error: it checks its indices.
 bool may_fail(const Node& node);
 
+/// Whether a gather or scatter has indices to check but no elements: then no element's code does it. It has a
+/// kernel of its own, which does nothing else.
+///   %0 = gather %x, %i {axis=1, mode=check}    of %x: f32[0,37], %i: i64[3]
+bool only_checks(const Graph& graph, const Node& node);
+
 /// What is wrong when a checked index of a gather or scatter is not below `extent`.
 UserError out_of_range(const Node& node, int64_t extent);
 
