@@ -227,9 +227,9 @@ class Fuser {
     value_state.is_row = joining.is_row;
     value_state.sweep = joining.sweep;
     value_state.writes = writes_of(value);
-    value_state.has_many_pieces = state_.graph[value].op == Op::concatenate &&
-                                  state_.graph[value].inputs.size() >= kManyPieces &&
-                                  readers_[index_of(value)] >= kSeveralReaders;
+    const size_t pieces = state_.graph[value].op == Op::concatenate ? state_.graph[value].inputs.size() : 0;
+    value_state.has_many_pieces = pieces >= rules::kMostPieces ||
+                                  (pieces >= kManyPieces && readers_[index_of(value)] >= kSeveralReaders);
     value_state.expression_cost = sweeps(state_.graph[value]) ? 0 : std::min(joining.expression_cost, 1e9);
   }
 

@@ -11,6 +11,10 @@ TensorType scatter(const TypeContext& context);
 TensorType dynamic_slice(const TypeContext& context);
 TensorType dynamic_update_slice(const TypeContext& context);
 
+/// A kernel joins no more pieces of a concatenation than this, where it need not: its code has a part for
+/// each, and takes longer and longer to compile; or it asks at every element in which of several that lies.
+inline constexpr size_t kMostPieces = 32;
+
 /// The op that joins an update to what is there, named by scatter's `combine`; none for "set", and for words
 /// that are no way to combine.
 std::optional<Op> combining_op(Word combine);
