@@ -59,7 +59,9 @@ class Parts:
         return list(self.places)
 
     def note(self, steps: list[_sharing.Change] | None, value: Array) -> None:
-        if (self.values is None and self.places is None) or value.size == 0:
+        if self.values is None and self.places is None:
+            return
+        if value.size == 0 and 0 not in self.shape:  # of an argument without elements, indices are checked
             return
         part = None if steps is None else _part_after(steps, self.shape)
         if part is None:

@@ -15,7 +15,8 @@ from ._captured import Captured
 from ._errors import user_line
 from ._native import ArrayBase
 
-_MOST_RECORDS = 256
+MOST_RECORDS = 64  # of a function: some KB each, with what its program captured
+_MOST_REASONS = 256
 _MOST_BYTES = 1 << 20
 _PATIENCE = 8
 _OTHER = "other arguments"
@@ -76,7 +77,7 @@ class History:
     def __init__(self, name: str) -> None:
         self.name = name
         self.reasons: list[str] = []
-        self._records: list[Record] = []
+        self._records: list[Record] = []  # the last of each key; replaced, never changed: threads compile at once
         self._changes: Counter[str] = Counter()
 
     def add(self, made: Record, leaves: list[Any], notes: list[str]) -> list[str]:
@@ -85,9 +86,9 @@ class History:
         if notes:
             reason = "; ".join([reason, *notes] if not reason.startswith(_OTHER) else notes)
         self.reasons.append(reason)
-        self._forget_large()
-        self._records.append(made)
-        del self._records[:-_MOST_RECORDS], self.reasons[:-_MOST_RECORDS]
+        del self.reasons[:-_MOST_REASONS]
+        kept = [_without_large(old) for old in self._records if old.key != made.key]
+        self._records = [*kept, made][-MOST_RECORDS:]
         if _logging.is_open("recompiles"):
             types = ", ".join(map(type_text, leaves))
             _logging.log("recompiles", f"{self.name}: program {len(self.reasons)}, for ({types}): {reason}")
@@ -100,17 +101,12 @@ class History:
                 )
         return changed
 
-    def _forget_large(self) -> None:
-        """Old programs must not keep old arrays alive."""
-        for i, old in enumerate(self._records):
-            if old.captured is not None and old.captured.guards.bytes() > _MOST_BYTES:
-                self._records[i] = old._replace(captured=None)
-
     def _compare(self, made: Record) -> tuple[str, list[str]]:
         """The reason, and what changed that was not declared to be part of the program."""
-        if not self._records:
+        records = self._records
+        if not records:
             return "first call", []
-        for other in reversed(self._records):
+        for other in reversed(records):
             if other.key == made.key:
                 if other.checks != made.checks:
                     return f"checks: {other.checks or 'none'} -> {made.checks or 'none'}", []
@@ -118,12 +114,10 @@ class History:
                 if changed is None:
                     return "its program had been dropped", []
                 return f"captured {quoted(changed)} changed", [quoted(changed)]
-        differences = [
-            _differences(other, made) for other in reversed(self._records) if _is_like(other, made)
-        ]
+        differences = [_differences(other, made) for other in reversed(records) if _is_like(other, made)]
         if not differences:
             for name in made.leaves:
-                if "." in name and any(name in other.statics for other in self._records):
+                if "." in name and any(name in other.statics for other in records):
                     return f"{name} changes from call to call: it is an argument now", []
             return f"{_OTHER}: {', '.join([*made.leaves, *made.statics])}", []
         nearest = min(differences, key=len)
@@ -141,6 +135,12 @@ def warn(message: str) -> None:
 
 def quoted(name: str) -> str:
     return name if " " in name else f"`{name}`"
+
+
+def _without_large(old: Record) -> Record:
+    """Old programs must not keep old arrays alive."""
+    is_large = old.captured is not None and old.captured.guards.bytes() > _MOST_BYTES
+    return old._replace(captured=None) if is_large else old
 
 
 def _is_like(old: Record, new: Record) -> bool:

@@ -10,6 +10,7 @@
 #include "fusion/hidden.h"
 #include "fusion/product.h"
 #include "ir/text.h"
+#include "ops/index.h"
 #include "ops/record.h"
 #include "support/rounding.h"
 
@@ -474,10 +475,10 @@ class Assembly {
 
   void add_step(size_t number, const Plan& plan) {
     const FusedKernel& kernel = kernels_[number];
-    const bool writes_nothing = std::all_of(kernel.outputs.begin(), kernel.outputs.end(), [&](Value value) {
-      return graph_.type_of(value).elements() == 0;
+    const bool has_effect = std::any_of(kernel.outputs.begin(), kernel.outputs.end(), [&](Value value) {
+      return graph_.type_of(value).elements() != 0 || rules::only_checks(graph_, graph_[value]);
     });
-    if (writes_nothing) return;
+    if (!has_effect) return;
     if (compiled_[number]->product != nullptr) return add_block_step(number, plan);
     if (compiled_[number]->sort != nullptr) return add_sort_step(number, plan);
     Program::Step step;

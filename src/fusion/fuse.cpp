@@ -10,6 +10,7 @@
 #include "fusion/legality.h"
 #include "fusion/product.h"
 #include "ops/contract.h"
+#include "ops/index.h"
 #include "ops/index_map.h"
 
 namespace tokamak {
@@ -77,7 +78,8 @@ class Fuser {
     const Node& node = state_.graph[value];
     if (node.op == Op::dot) copy_operands(value);
     if (sorts(node)) copy_unless_stored(read_of_sorted(state_.graph, value).array);
-    if (node.op != Op::scatter && node.op != Op::dot && !sorts(node)) {
+    const bool is_alone = node.op == Op::scatter || sorts(node) || rules::only_checks(state_.graph, node);
+    if (!is_alone && node.op != Op::dot) {
       for (int candidate : candidates(value)) {
         if (!may_share(state_, value, state_.groups[static_cast<size_t>(candidate)])) continue;
         const Joining joining = examine_joining(state_, value, state_.groups[static_cast<size_t>(candidate)]);
@@ -88,8 +90,7 @@ class Fuser {
     Group fresh;
     fresh.order = static_cast<int>(state_.groups.size());
     fresh.domain = own_domain(state_.graph, value);
-    fresh.closed =
-        node.op == Op::scatter || sorts(node) || (node.op == Op::dot && is_mirrored(state_.graph, value));
+    fresh.closed = is_alone || (node.op == Op::dot && is_mirrored(state_.graph, value));
     if (sorts(node)) fresh.sort = value;
     if (node.op == Op::dot) {
       fresh.product = value;
@@ -226,9 +227,9 @@ class Fuser {
     value_state.is_row = joining.is_row;
     value_state.sweep = joining.sweep;
     value_state.writes = writes_of(value);
-    value_state.has_many_pieces = state_.graph[value].op == Op::concatenate &&
-                                  state_.graph[value].inputs.size() >= kManyPieces &&
-                                  readers_[index_of(value)] >= kSeveralReaders;
+    const size_t pieces = state_.graph[value].op == Op::concatenate ? state_.graph[value].inputs.size() : 0;
+    value_state.has_many_pieces = pieces >= rules::kMostPieces ||
+                                  (pieces >= kManyPieces && readers_[index_of(value)] >= kSeveralReaders);
     value_state.expression_cost = sweeps(state_.graph[value]) ? 0 : std::min(joining.expression_cost, 1e9);
   }
 

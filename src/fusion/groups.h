@@ -45,7 +45,7 @@ struct ValueState {
   bool stored = false;           ///< in memory: an output, or read by another group
   bool recomputed = false;       ///< by some group that is not its own
   double expression_cost = 0;    ///< scalar_cost of computing one element from what is in memory
-  bool has_many_pieces = false;  ///< and several readers: none of them puts it together again
+  bool has_many_pieces = false;  ///< none of its readers puts it together again
   int writes = 0;  ///< how many slices were written, one after the other, to what is in memory to make it
 };
 

@@ -361,6 +361,7 @@ class Examination {
   bool pays_to_recompute(Value value, const Points& points) const {
     const ValueState& value_state = state_[value];
     if (!state_.options.fuse || !is_pointwise(graph_[value].op) || value_state.has_many_pieces) return false;
+    if (rules::only_checks(graph_, graph_[value])) return false;
     Recomputation recomputation{.cost_per_element = value_state.expression_cost,
                                 .evaluations = 0,
                                 .per_point = static_cast<int64_t>(points.size()),

@@ -9,6 +9,7 @@
 #include "loops/builder.h"
 #include "loops/evaluator.h"
 #include "loops/scatter.h"
+#include "ops/index.h"
 #include "ops/record.h"
 
 namespace tokamak {
@@ -54,7 +55,7 @@ class Lowering {
     for (size_t axis = 0; axis < domain_.extents.size(); ++axis) {
       builder_.add_variable(axis_name(axis), domain_.extents[axis]);
     }
-    evaluator_.check_first(fused_.checked_first);
+    evaluator_.check_first(checked_first());
     const LoopVar task = builder_.add_variable("task", 1);
     builder_.open(task, LoopKind::parallel, 1);
     const std::vector<size_t> rows = axes(false, options_.order.rows);
@@ -74,6 +75,14 @@ class Lowering {
   const std::map<Value, int>& wanted_again() const { return evaluator_.wanted_again(); }
 
  private:
+  std::vector<Value> checked_first() const {
+    std::vector<Value> gathers = fused_.checked_first;
+    const Value output = body_.outputs()[0];
+    if (rules::only_checks(body_, body_[output]) && std::ranges::find(gathers, output) == gathers.end())
+      gathers.push_back(output);
+    return gathers;
+  }
+
   static std::string axis_name(size_t axis) {
     constexpr std::string_view kNames = "ijklmnpqrstuvw";
     return axis < kNames.size() ? std::string(1, kNames[axis]) : "i" + std::to_string(axis);

@@ -82,7 +82,8 @@ class ScatterLowering {
       join_copies();
     } else {
       const bool has_updates = node_.type.elements() != 0 && count_ != 0;
-      if (has_updates && is_check(mode_) && may_overwrite_operand()) check_places();
+      if (rules::only_checks(body_, node_) || (has_updates && is_check(mode_) && may_overwrite_operand()))
+        check_places();
       copy_operand();
       if (has_updates) insert_updates();
     }

@@ -128,6 +128,10 @@ bool may_fail(const Node& node) {
   return node.attributes.has(Attr::mode) && is_check(node.attributes.word(Attr::mode));
 }
 
+bool only_checks(const Graph& graph, const Node& node) {
+  return may_fail(node) && node.type.elements() == 0 && graph.type_of(node.inputs[1]).elements() != 0;
+}
+
 UserError out_of_range(const Node& node, int64_t extent) {
   switch (node.attributes.word(Attr::mode)) {
     case Word::check_power:

@@ -13,6 +13,7 @@
 #include "passes/fold_constants.h"
 #include "passes/fold_scales.h"
 #include "passes/halve_symmetric.h"
+#include "passes/join_in_runs.h"
 #include "passes/narrow_sorts.h"
 #include "passes/normalise_late.h"
 #include "passes/orient_attention.h"
@@ -70,6 +71,11 @@ constexpr GraphPass kGraphPasses[] = {
     {.name = "read-back",
      .summary = "read what was written into a larger array from there",
      .run = [](const Graph& graph, const PipelineOptions&) { return read_back(graph); },
+     .at_the_end = true},
+    // When nobody looks for slices of what is joined any more, nor makes one concatenation of two.
+    {.name = "join-in-runs",
+     .summary = "join many pieces in runs, and then the runs",
+     .run = [](const Graph& graph, const PipelineOptions&) { return join_in_runs(graph); },
      .at_the_end = true},
 };
 

@@ -89,6 +89,43 @@ def test_out_of_range():
         tk.jit(lambda x: x[0, 0])(x)
 
 
+FROM_NOTHING = {
+    "rows": (lambda x, i: x[i], (37, 0)),
+    "columns": (lambda x, i: x[:, i], (0, 37)),
+    "a row": (lambda x, i: x[i[0]], (37, 0)),
+    "points": (lambda x, i: x[i, i], (37, 38, 0)),
+    "points behind": (lambda x, i: x[:, i, 0], (0, 37, 1)),
+    "sum": (lambda x, i: x[i].sum(), (37, 0)),
+    "sums of rows": (lambda x, i: (x[i] * 2).sum(axis=1) + 1, (37, 0)),
+    "in front of others": (lambda x, i: np.pad(x[i], ((0, 0), (0, 3))), (37, 0)),
+    "product": (lambda x, i: x[i] @ np.ones((0, 4)), (37, 0)),
+    "sorted": (lambda x, i: np.sort(x[i], axis=0), (37, 0)),
+    "computed indices": (lambda x, i: np.exp(x[np.cumsum(i) - i.sum()]), (37, 0)),
+    "indices by index": (lambda x, i: x[i[i // 37]], (37, 0)),
+    "take rows": (lambda x, i: np.take(x, i, axis=0), (37, 0)),
+    "take columns": (lambda x, i: np.take(x, i, axis=1), (0, 37)),
+    "take known columns": (lambda x, i: np.take(x, [40, 37], axis=1), (0, 37)),
+    "take columns of planes": (lambda x, i: x.take(i, axis=1), (2, 37, 0)),
+    "along an axis": (lambda x, i: np.take_along_axis(x, i[:, None], axis=1), (0, 37)),
+    "along another axis": (lambda x, i: np.take_along_axis(x, i[:, None][:, :0], axis=0), (37, 0)),
+}
+
+
+@pytest.mark.parametrize("name", FROM_NOTHING)
+@pytest.mark.parametrize("index", [[3, 36], [3, 37], [-38, 0], [0, 1 << 40]])
+def test_of_arrays_without_elements(name, index):
+    f, shape = FROM_NOTHING[name]
+    x, i = np.ones(shape), np.array(index)
+    try:
+        expected = f(x, i)
+    except IndexError:
+        for options in ({}, {"fuse": False}, {"optimize": False}):
+            with pytest.raises(IndexError):
+                tk.jit(f, **options)(x, i)
+    else:
+        check(f, x, i)
+
+
 def test_what_is_refused():
     x = np.arange(5.0)
     with pytest.raises(NotImplementedError, match=r"depends on values.*np\.where"):

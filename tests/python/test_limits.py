@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tokamak as tk
+from tokamak import _reasons
 
 PROGRAMS = int(os.environ.get("TOKAMAK_TEST_PROGRAMS", "500"))
 
@@ -48,6 +49,23 @@ def test_evicted_programs_give_their_code_and_memory_back():
     print(f"{resident >> 20} MB and {mappings} mappings, then {more_resident >> 20} MB and {more_mappings}")
     assert more_mappings < mappings + 50
     assert more_resident < resident + (32 << 20)  # they would take 17 KB each, and what they were made of
+
+
+def test_what_is_remembered_of_evicted_programs_is_bounded():
+    """Why a program was compiled is told from those before: of each that is compiled again and again, one is remembered."""
+
+    def remembered(sizes):
+        f = tk.jit(lambda x: x * 2, max_programs=2)
+        gc.collect()
+        before = sum(type(one) is _reasons.Record for one in gc.get_objects())
+        for n in sizes:
+            f(np.ones(n))
+        gc.collect()
+        assert f.cache_info().misses == len(sizes)
+        return f.cache_info().reasons[-1], sum(type(one) is _reasons.Record for one in gc.get_objects()) - before
+
+    assert remembered([1, 2, 3] * 40) == ("its program had been dropped", 3)
+    assert remembered(range(1, 121)) == ("x: shape (119,) -> (120,)", _reasons.MOST_RECORDS)
 
 
 def test_memory_that_is_not_there():

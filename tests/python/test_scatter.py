@@ -181,9 +181,21 @@ def test_into_nothing():
         a[i] = 1
         return a
 
+    @tk.jit
+    def add_columns(a, i):
+        np.add.at(a, (slice(None), i), 1)
+        return a
+
     assert write(np.zeros((0, 2)), np.zeros(0, int)).shape == (0, 2)
     with pytest.raises(IndexError):
         write(np.zeros((0, 2)), np.zeros(1, int))
+    assert write(np.zeros((3, 0)), np.array([2, -3])).shape == (3, 0)
+    assert add_columns(np.zeros((0, 3)), np.array([2, -3])).shape == (0, 3)
+    for wrong in ([3], [0, -4]):
+        with pytest.raises(IndexError):
+            write(np.zeros((3, 0)), np.array(wrong))
+        with pytest.raises(IndexError):
+            add_columns(np.zeros((0, 3)), np.array(wrong))
 
 
 def test_known_places_of_a_large_array(rng):

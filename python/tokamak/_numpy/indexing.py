@@ -278,7 +278,8 @@ def _gather_axes(x: Any, items: list[Any]) -> Any:
     others = [axis for axis in range(x.ndim) if axis not in advanced]
     inside = [others.index(axis) for axis in _memory_order.order_of(x) if axis in others]
     x = transpose(x, [*others[:first], *advanced, *others[first:]])
-    found = take(x, indices[0], first) if len(indices) == 1 else _gather_points(x, indices, first)
+    alone = len(indices) == 1
+    found = _taken(x, indices[0], first, "raise") if alone else _gather_points(x, indices, first)
     return _lying_by_places(found, indices, first, inside)
 
 
@@ -367,12 +368,18 @@ def are_inside(place: Any, extent: int) -> Any:
 
 
 @implements(np.take)
-@_memory_order.makes("C")
 def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
     x = as_array(a)
     if axis is None or is_end_of_nothing(x, axis):
         x, axis = reshape(x, [x.size]), 0
     place = axis_of(x, axis)
+    if mode == "raise" and 0 in x.shape[:place]:
+        mode = "clip"  # np.take looks at its indices once for each place of the axes before, x[:, i] without them
+    return _taken(x, indices, place, mode)
+
+
+@_memory_order.makes("C")
+def _taken(x: Any, indices: Any, place: int, mode: str) -> Any:
     extent = x.shape[place]
     if not is_array(indices):
         known = np.asarray(indices)

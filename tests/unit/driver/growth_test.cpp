@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <ctime>
 #include <functional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "driver/harness.h"
@@ -43,6 +45,19 @@ Graph steps_over_rows(int64_t steps) {
     x = graph.add(Op::reverse, {x}, {{Attr::axes, Ints{0}}});
   }
   graph.set_outputs({x});
+  return graph;
+}
+
+/// Rows that are computed, and joined to a matrix: what writing them one by one to an array comes to.
+Graph joined_rows(int64_t rows) {
+  Graph graph;
+  const Value x = graph.add_parameter("x", {DType::f64, {1, 100}});
+  std::vector<Value> pieces;
+  for (int64_t i = 0; i < rows; ++i) {
+    const Value scaled = graph.add(Op::mul, {x, number(graph, static_cast<double>(i + 2))});
+    pieces.push_back(graph.add(Op::add, {scaled, number(graph, 1)}));
+  }
+  graph.set_outputs({graph.add(Op::concatenate, pieces, {{Attr::axis, int64_t{0}}})});
   return graph;
 }
 
@@ -114,6 +129,17 @@ TEST(Growth, StepsThatDifferInRowsAndNumbersShareTheirCode) {
   std::sort(codes.begin(), codes.end());
   codes.erase(std::unique(codes.begin(), codes.end()), codes.end());
   EXPECT_LE(codes.size(), 4u);
+}
+
+/// The loops of a kernel do not get longer with the rows, nor are there more different ones.
+TEST(Growth, ManyPiecesAreJoinedByKernelsThatShareTheirCode) {
+  const Graph graph = joined_rows(1500);
+  EXPECT_EQ(testing::compare_with_interpreter(graph, 2), "");
+  const Compiled compiled = compile(graph, std::vector<Layout>(1), {});
+  std::set<std::string> codes;
+  for (const KernelReport& kernel : compiled.explanation->kernels()) codes.insert(kernel.loops);
+  EXPECT_LE(codes.size(), 6u);
+  for (const std::string& code : codes) EXPECT_LE(std::ranges::count(code, '\n'), 700);
 }
 
 }  // namespace

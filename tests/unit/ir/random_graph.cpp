@@ -36,13 +36,14 @@ Graph RandomMaker::run() {
     outputs.push_back(value);
   }
   outputs.push_back(static_cast<Value>(graph_.size() - 1));
-  // What is dead is not computed, nor are its indices checked: whoever compares errors wants them all.
+  // What is dead is not computed, nor are its indices checked: whoever compares errors wants them all. What
+  // has no elements is dead where it is a part of something.
   std::vector<bool> live(graph_.size(), false);
   for (Value output : outputs) live[index_of(output)] = true;
   for (size_t i = graph_.size(); i-- > 0;) {
     const Node& node = graph_.nodes()[i];
     const bool checks = node.attributes.has(Attr::mode) && is_check(node.attributes.word(Attr::mode));
-    if (checks && !live[i]) {
+    if (checks && (!live[i] || node.type.elements() == 0)) {
       outputs.push_back(static_cast<Value>(i));
       live[i] = true;
     }
