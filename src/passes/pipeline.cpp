@@ -19,6 +19,7 @@
 #include "passes/orient_attention.h"
 #include "passes/read_back.h"
 #include "passes/simplify.h"
+#include "passes/split_concatenated.h"
 
 namespace tokamak {
 namespace {
@@ -46,6 +47,12 @@ constexpr GraphPass kGraphPasses[] = {
      [](const Graph& graph, const PipelineOptions& options) {
        return expand_products(graph, options.as_recorded);
      },
+     OpFamily::Contract},
+    // After those products are expanded that compute a concatenation on the way, and after normalise-late,
+    // which
+    // knows a softmax by all of its row.
+    {"split-concatenated", "multiply few rows with the parts of a concatenation, where these lie",
+     [](const Graph& graph, const PipelineOptions&) { return split_concatenated(graph); },
      OpFamily::Contract},
     {"expand-sums", "write short sums for all pairs of something as additions",
      [](const Graph& graph, const PipelineOptions&) { return expand_sums(graph); }, OpFamily::Reduce},

@@ -96,3 +96,49 @@ def test_many_tiny_heads():
     """Products of so few elements are faster as sums of element-wise ones."""
     arguments = inputs([(100, 8, 8), (100, 12, 8), (100, 12, 8)])
     check(tk.attention, arguments, reference(*arguments), 2e-5, kernels=3)
+
+
+def joined(parts, new_first):
+    return np.concatenate(parts[::-1] if new_first else parts, axis=-2)
+
+
+@pytest.mark.parametrize("queries", [1, 3])
+@pytest.mark.parametrize("new_first", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=lambda dtype: np.dtype(dtype).name)
+def test_keys_and_values_of_one_more_token(dtype, new_first, queries):
+    """Those of the tokens before are read where they lie: what is written is no larger than the scores."""
+    arguments = inputs([(12, n, 64) for n in (queries, 300, 1, 300, 1)], dtype)
+
+    def attend(q, keys, k, values, v):
+        return softmax(scores(q, joined([keys, k], new_first))) @ joined([values, v], new_first)
+
+    want = attend(*(x.astype(np.float64) for x in arguments))
+    check(attend, arguments, want, TOLERANCES[dtype], kernels=2)
+    written = [one.bytes_written for one in tk.jit(attend).explain(*arguments).kernels]
+    assert max(written) <= arguments[0].nbytes
+
+
+def test_parts_of_a_concatenation_that_several_read():
+    x, rows, row, weights = inputs([(2, 64), (200, 64), (1, 64), (201,)])
+
+    def several(x, rows, row, weights):
+        s = x @ np.concatenate([rows, row]).T * weights
+        along = s.max(axis=1), s.min(axis=1), s.sum(axis=1), s.argmax(axis=1), np.cumsum(s, axis=1)
+        return s, s.sum(axis=0), *along
+
+    for got, want in zip(tk.jit(several)(x, rows, row, weights), several(x, rows, row, weights), strict=True):
+        assert got.dtype == want.dtype
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
+
+
+def test_columns_of_a_joined_matrix():
+    x, y, a, column, row = inputs([(4, 200), (4, 1), (200, 100), (200, 1), (1, 100)])
+
+    def wider(x, a, column):
+        return x @ np.concatenate([a, column], axis=1)
+
+    def longer(x, y, a, row):
+        return np.concatenate([x, y], axis=1) @ np.concatenate([a, row])
+
+    check(wider, (x, a, column), wider(x, a, column), 1e-4, kernels=3)
+    check(longer, (x, y, a, row), longer(x, y, a, row), 1e-4)
