@@ -55,7 +55,7 @@ void BlockChoice::choose_whole_rows(const CompiledStage& stage) {
   const int64_t fair = round_up((shape_.batch * shape_.rows + enough_blocks() - 1) / enough_blocks(), panel);
   int64_t rows = std::min({most, 32 * panel, std::max(fair, 4 * panel)});
   if (is_masked())  // few rows have more columns in common that none of them sees
-    rows = std::min(rows, std::max(round_down(shape_.rows / 8, panel), 4 * panel));
+    rows = std::min(rows, std::max(round_down(shape_.rows / 32, panel), 4 * panel));
   result_.block_rows = std::min(rows, round_up(shape_.rows, panel));
   if (!are_fair_elements() || !changes_with_elements(stage)) return;
   result_.slice_rows = result_.block_rows;

@@ -84,6 +84,7 @@ class PackedMethod final : public ProductMethod {
 
   int64_t a_panel() const override { return a_layout().lines; }
   int64_t b_panel() const override { return b_layout().lines; }
+  int64_t column_unit() const override { return reads_columns() ? kernels_.lanes : b_panel(); }
   int64_t a_panel_bytes() const override { return a_layout().panel_bytes; }
   int64_t b_panel_bytes() const override { return b_layout().panel_bytes; }
   int64_t rows_at_once() const override { return swapped_ ? column_block_ : row_block_; }

@@ -92,6 +92,8 @@ class ProductMethod {
   /// Lines are packed in panels of this many; the last may be short, and is filled up with zeros.
   virtual int64_t a_panel() const = 0;
   virtual int64_t b_panel() const = 0;
+  /// Columns that are computed together: of fewer, no less is computed.
+  virtual int64_t column_unit() const { return b_panel(); }
   /// Bytes of a packed panel.
   virtual int64_t a_panel_bytes() const = 0;
   virtual int64_t b_panel_bytes() const = 0;

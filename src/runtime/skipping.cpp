@@ -22,7 +22,7 @@ SkippedUnits Skipping::units_for(double largest_value) const {
   if (is_bounded() && !(largest_product <= visible_.largest_product)) return {};
   const SweptRange& range = *scores_.kernel->range;
   return {std::lcm(range.first_unit, scores_.method->b_panel()),
-          std::lcm(range.end_unit, scores_.method->b_panel())};
+          std::lcm(range.end_unit, scores_.method->column_unit())};
 }
 
 ColumnRange Skipping::columns(int64_t row, int64_t row_end, SkippedUnits units) const {
