@@ -51,7 +51,10 @@ void BlockChoice::choose_whole_rows(const CompiledStage& stage) {
     if (!before.over_sums) row_bytes += before.columns * static_cast<int64_t>(size_of(before.result.dtype));
   }
   if (kernel_.domain.has_sweep) row_bytes += shape_.columns * element;
-  const int64_t most = round_down(cpu_.l2_bytes / 2 / std::max<int64_t>(row_bytes, 1), panel);
+  int64_t most = round_down(cpu_.l2_bytes / 2 / std::max<int64_t>(row_bytes, 1), panel);
+  const int64_t beside = round_down(
+      (cpu_.l2_bytes * 5 / 8 - bytes_all_rows_read(stage)) / std::max<int64_t>(row_bytes, 1), panel);
+  if (beside >= 4 * panel) most = std::min(most, beside);
   const int64_t fair = round_up((shape_.batch * shape_.rows + enough_blocks() - 1) / enough_blocks(), panel);
   int64_t rows = std::min({most, 32 * panel, std::max(fair, 4 * panel)});
   if (is_masked())  // few rows have more columns in common that none of them sees
@@ -60,6 +63,16 @@ void BlockChoice::choose_whole_rows(const CompiledStage& stage) {
   if (!are_fair_elements() || !changes_with_elements(stage)) return;
   result_.slice_rows = result_.block_rows;
   result_.block_rows = round_up(shape_.rows, panel);
+}
+
+int64_t BlockChoice::bytes_all_rows_read(const CompiledStage& last) const {
+  const auto bytes = [](const CompiledStage& stage) {
+    return stage.method == nullptr ? 0
+                                   : stage.columns * stage.depth * static_cast<int64_t>(size_of(stage.sums));
+  };
+  int64_t before = 0;
+  for (const CompiledStage& stage : result_.stages) before += bytes(stage);
+  return before == 0 ? 0 : before + bytes(last);
 }
 
 bool BlockChoice::are_fair_elements() const {

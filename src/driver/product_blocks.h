@@ -25,10 +25,13 @@ class BlockChoice {
   static int64_t threads();
   /// Blocks that are worth making so that threads finish together.
   static int64_t enough_blocks();
-  /// What reduces the columns needs all of them: as many rows as half of the cache holds.
-  /// Where elements of the batch alone are blocks enough, each is one, and is worked on so many rows at a
-  /// time: what is packed for it stays in the cache, and takes no memory for the others.
+  /// What reduces the columns needs all of them: as many rows as half of the cache holds. The keys and values
+  /// of attention stay there with the rows if few of these leave the room; otherwise many read them less
+  /// often. Where elements of the batch alone are blocks enough, each is one, and is worked on so many rows
+  /// at a time: what is packed for it stays in the cache, and takes no memory for the others.
   void choose_whole_rows(const CompiledStage& stage);
+  /// The second operands of a chain of products; 0 where there is one product.
+  int64_t bytes_all_rows_read(const CompiledStage& last) const;
   bool are_fair_elements() const;
   /// Whether every stage has a second operand for each element of the batch, which can be packed with it.
   bool changes_with_elements(const CompiledStage& last) const;
