@@ -23,6 +23,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 def order_by(shape: Sequence[int], strides: Sequence[int]) -> list[int]:
     """The axes from the outermost to the innermost, as a copy that keeps the order has them: those along which elements are
     repeated are inside of all others. Those of one element stay where they are."""
+    if strides == _sharing.row_strides(tuple(shape)):
+        return list(range(len(shape)))
     if 0 not in shape and _sharing.is_stretched(shape, strides):
         telling = [0 if n == 1 else 2 * abs(stride) + 1 for n, stride in zip(shape, strides, strict=True)]
         return _native.common_order([telling], len(shape))
@@ -32,6 +34,11 @@ def order_by(shape: Sequence[int], strides: Sequence[int]) -> list[int]:
 def telling_strides(x: Array) -> list[int]:
     """The strides of x, as they tell the order in which NumPy goes through it; those of axes of one element tell nothing."""
     return [0 if n == 1 else stride for n, stride in zip(x.shape, _sharing.strides_of(x), strict=True)]
+
+
+def are_by_rows(arrays: Sequence[Array]) -> bool:
+    """Whether all of them lie by rows, without gaps: then so does what is made of them."""
+    return all(_sharing.strides_of(x) == _sharing.row_strides(x.shape) for x in arrays)
 
 
 def visited(x: Array) -> list[int]:
@@ -68,14 +75,17 @@ def laid_out(x: Array, order: Sequence[int]) -> Array:
     wanted = list(order)
     if x.ndim < 2 or not _native.is_tracing():
         return x
-    is_stretched = x._traced and _sharing.is_stretched(x.shape, x._numpy_strides())
     lies = order_of(x)
-    if not is_stretched and (lies == wanted or _tell(x, lies) == _tell(x, wanted)):
+    if (lies == wanted or _tell(x, lies) == _tell(x, wanted)) and not _is_repeated(x):
         return x
     x = x._as_traced()
     back = [wanted.index(axis) for axis in range(x.ndim)]
     row_major = _native.apply("convert", (_permuted(x, wanted),), dtype=x.dtype)
     return _permuted(row_major, back)._with_weak(x._weak)
+
+
+def _is_repeated(x: Array) -> bool:
+    return x._traced and _sharing.is_stretched(x.shape, x._numpy_strides())
 
 
 def _tell(x: Array, order: Sequence[int]) -> list[int]:
@@ -114,6 +124,8 @@ def all_laid_out(results: Any, order: str, like: Any = None) -> Any:
     if not isinstance(results, _native.ArrayBase):
         return results
     is_like = isinstance(like, _native.ArrayBase) and like.ndim == results.ndim
+    if order == "K" and not is_like and not _is_repeated(results):  # type: ignore[arg-type]
+        return results
     return laid_out(results, named(order, like if is_like else results))  # type: ignore[arg-type]
 
 

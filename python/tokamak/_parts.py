@@ -134,7 +134,10 @@ def _part_after(steps: list[_sharing.Change], shape: tuple[int, ...]) -> Part | 
     offset = _address(made) - _address(whole)
     if made.shape == shape or not 0 <= offset < whole.size:  # a copy is somewhere else
         return None
-    starts = [int(at) for at in np.unravel_index(offset, shape)]
+    starts = []
+    for step in whole.strides:
+        start, offset = divmod(offset, step)
+        starts.append(start)
     axes = [
         _axis_along(whole, starts, extent, stride)
         for extent, stride in zip(made.shape, made.strides, strict=True)

@@ -77,7 +77,7 @@ class History:
     def __init__(self, name: str) -> None:
         self.name = name
         self.reasons: list[str] = []
-        self._records: list[Record] = []  # the last of each key; replaced, never changed: threads compile at once
+        self._records: list[Record] = []  # the last of each key; replaced, not changed: threads share it
         self._changes: Counter[str] = Counter()
 
     def add(self, made: Record, leaves: list[Any], notes: list[str]) -> list[str]:

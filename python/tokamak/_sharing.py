@@ -118,13 +118,13 @@ def _own_strides(x: Array) -> tuple[int, ...]:
     """Those of the memory that an Array outside of functions has; a traced one, and one of which all elements are the same one,
     will have what NumPy would give it."""
     if x._traced:
-        strides, rows = x._numpy_strides(), dense_strides(x.shape)
+        strides, rows = x._numpy_strides(), row_strides(x.shape)
         if strides == rows or is_stretched(x.shape, strides):
             return rows
         return dense_strides(x.shape, _memory_order.order_by(x.shape, strides))
     strides = x._view(False).strides
     if is_stretched(x.shape, strides):
-        return dense_strides(x.shape)
+        return row_strides(x.shape)
     return tuple(stride // x.dtype.itemsize for stride in strides)
 
 
@@ -143,6 +143,12 @@ def dense_strides(shape: Sequence[int], order: Sequence[int] | None = None) -> t
         strides[axis] = step
         step *= shape[axis] or 1
     return tuple(strides)
+
+
+@functools.lru_cache(maxsize=1024)
+def row_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Those of an array without gaps that lies by rows. Most do, and are asked for it again and again."""
+    return dense_strides(shape)
 
 
 def is_stretched(shape: Sequence[int], strides: Sequence[int]) -> bool:
@@ -318,7 +324,9 @@ def is_contiguous(x: Array) -> bool:
 
 
 def is_dense(shape: Sequence[int], strides: Sequence[int]) -> bool:
-    wanted = dense_strides(shape)
+    wanted = row_strides(tuple(shape))
+    if strides == wanted:
+        return True
     return all(n == 1 or got == want for n, got, want in zip(shape, strides, wanted, strict=True))
 
 

@@ -56,13 +56,15 @@ def test_what_is_remembered_of_evicted_programs_is_bounded():
 
     def remembered(sizes):
         f = tk.jit(lambda x: x * 2, max_programs=2)
-        gc.collect()
-        before = sum(type(one) is _reasons.Record for one in gc.get_objects())
+        before = records()
         for n in sizes:
             f(np.ones(n))
-        gc.collect()
         assert f.cache_info().misses == len(sizes)
-        return f.cache_info().reasons[-1], sum(type(one) is _reasons.Record for one in gc.get_objects()) - before
+        return f.cache_info().reasons[-1], records() - before
+
+    def records():
+        gc.collect()
+        return sum(type(one) is _reasons.Record for one in gc.get_objects())
 
     assert remembered([1, 2, 3] * 40) == ("its program had been dropped", 3)
     assert remembered(range(1, 121)) == ("x: shape (119,) -> (120,)", _reasons.MOST_RECORDS)

@@ -374,7 +374,7 @@ def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
         x, axis = reshape(x, [x.size]), 0
     place = axis_of(x, axis)
     if mode == "raise" and 0 in x.shape[:place]:
-        mode = "clip"  # np.take looks at its indices once for each place of the axes before, x[:, i] without them
+        mode = "clip"  # np.take looks at its indices once for each place of the axes before; x[:, i] always does
     return _taken(x, indices, place, mode)
 
 
