@@ -163,12 +163,20 @@ class Run:
     def measure_everything(self) -> None:
         for workload in self.in_time(self.workloads):
             self.measured.append(self.one(workload))
+        self.measure_disturbed_again()
         self.measure_memory()
         growing = self.growing()
         if growing:
             say(bold("\nGrowth"))
         for workload in self.in_time(growing):
             self.growth.append(self.one(workload))
+
+    def measure_disturbed_again(self) -> None:
+        """Those in which Tokamak had no turn to itself: minutes later others may be at rest."""
+        disturbed = [m.name for m in self.measured if "tokamak" in m.doubtful]
+        again = self.in_time([one for one in self.workloads if one.name in disturbed])
+        found = {workload.name: self.one(workload) for workload in again}
+        self.measured = [found.get(m.name, m) for m in self.measured]
 
     def measure_memory(self) -> None:
         by_name = {m.name: m for m in self.measured}
