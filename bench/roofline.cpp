@@ -90,8 +90,8 @@ static void read(const float* a, int64_t count) {
 
 extern "C" {
 
-/// Reads `count` floats, a multiple of 128, at a 64-byte boundary: at four places at once, since some processors
-/// fetch ahead of each, but not beyond a page; and from end to end, which is faster on others.
+/// Reads `count` floats, a multiple of 128, at a 64-byte boundary: at four places at once, since some
+/// processors fetch ahead of each, but not beyond a page; and from end to end, which is faster on others.
 void read_at_four_places(const float* a, int64_t count) { read<4>(a, count); }
 void read_in_order(const float* a, int64_t count) { read<1>(a, count); }
 

@@ -87,7 +87,10 @@ class HandOver {
     for_each_index(stmt, [&](Index& index) { index = renamed(index, name); });
     if (auto* compute = std::get_if<Compute>(&stmt))
       for (ValueId& operand : compute->operands) operand = name(operand);
-    if (auto* store = std::get_if<Store>(&stmt)) store->value = name(store->value);
+    if (auto* store = std::get_if<Store>(&stmt)) {
+      store->value = name(store->value);
+      if (store->mask) store->mask = name(*store->mask);
+    }
     if (auto* step = std::get_if<Accumulate>(&stmt)) step->value = name(step->value);
     if (auto* check = std::get_if<CheckRange>(&stmt)) check->value = name(check->value);
   }

@@ -87,3 +87,16 @@ def test_the_same_bits_as_each_row_by_itself(rows):
     for first in range(0, rows, 101):
         assert np.array_equal(f(x[first : first + 8]), together[first : first + 8])
     assert all(np.array_equal(with_threads(n, lambda: f(x)), together) for n in (1, 2, 7))
+
+
+def test_only_rows_that_a_reduction_chooses_are_written():
+    def f(a, x):
+        np.copyto(a, np.log(x.sum(axis=1)), where=(x > 1.99).any(axis=1))
+
+    x = numbers((1000, 64), np.float32)
+    got, wanted = np.zeros(1000, np.float32), np.zeros(1000, np.float32)
+    assert is_finished_together(f, got.copy(), x)
+    tk.jit(f)(got, x)
+    f(wanted, x)
+    assert 0 < np.count_nonzero(wanted) < 1000
+    np.testing.assert_allclose(got, wanted, rtol=2e-6)
