@@ -135,8 +135,8 @@ def _part_after(steps: list[_sharing.Change], shape: tuple[int, ...]) -> Part | 
     if made.shape == shape or not 0 <= offset < whole.size:  # a copy is somewhere else
         return None
     starts = []
-    for step in whole.strides:
-        start, offset = divmod(offset, step)
+    for stride in whole.strides:
+        start, offset = divmod(offset, stride)
         starts.append(start)
     axes = [
         _axis_along(whole, starts, extent, stride)
