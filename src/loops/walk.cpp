@@ -57,6 +57,12 @@ void for_each_loop(const Loop& loop, const std::function<void(const Loop&)>& vis
   for_each_loop_in(loop.body, visit);
 }
 
+const Loop* find_loop(const Loop& root, LoopVar var) {
+  const Loop* found = nullptr;
+  for_each_loop(root, [&](const Loop& loop) { found = loop.var == var ? &loop : found; });
+  return found;
+}
+
 void for_each_index(Stmt& stmt, const std::function<void(Index&)>& visit) {
   struct Visitor {
     const std::function<void(Index&)>& visit;
@@ -131,6 +137,18 @@ void for_each_operand(const Stmt& stmt, const std::function<void(ValueId)>& visi
   }
   if (const auto* step = std::get_if<Accumulate>(&stmt)) visit(step->value);
   if (const auto* check = std::get_if<CheckRange>(&stmt)) visit(check->value);
+}
+
+void rename_operands(Stmt& stmt, const std::function<ValueId(ValueId)>& name) {
+  for_each_index(stmt, [&](Index& index) { index = renamed(index, name); });
+  if (auto* compute = std::get_if<Compute>(&stmt))
+    for (ValueId& operand : compute->operands) operand = name(operand);
+  if (auto* store = std::get_if<Store>(&stmt)) {
+    store->value = name(store->value);
+    if (store->mask) store->mask = name(*store->mask);
+  }
+  if (auto* step = std::get_if<Accumulate>(&stmt)) step->value = name(step->value);
+  if (auto* check = std::get_if<CheckRange>(&stmt)) check->value = name(check->value);
 }
 
 Stmt deep_copy(const Stmt& stmt) {

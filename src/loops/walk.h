@@ -20,6 +20,9 @@ void walk(const Loop& loop, const std::function<void(const Stmt&)>& visit);
 /// The loop itself and every loop inside it, outermost first.
 void for_each_loop(const Loop& loop, const std::function<void(const Loop&)>& visit);
 
+/// The last loop over `var` inside `root`, or that one.
+const Loop* find_loop(const Loop& root, LoopVar var);
+
 /// Every index expression of a statement (not of loops inside it), for rewriting.
 void for_each_index(Stmt& stmt, const std::function<void(Index&)>& visit);
 void for_each_index(const Stmt& stmt, const std::function<void(const Index&)>& visit);
@@ -55,6 +58,9 @@ inline const Branch* as_branch(const Stmt& stmt) {
 std::optional<ValueId> result_of(const Stmt& stmt);
 /// The values that a statement uses, those in its indices among them (not in loops and branches inside it).
 void for_each_operand(const Stmt& stmt, const std::function<void(ValueId)>& visit);
+
+/// Gives them other names.
+void rename_operands(Stmt& stmt, const std::function<ValueId(ValueId)>& name);
 
 /// A copy that shares no loops with the original.
 Stmt deep_copy(const Stmt& stmt);

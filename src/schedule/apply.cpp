@@ -11,6 +11,7 @@
 #include "schedule/separate.h"
 #include "schedule/sink.h"
 #include "schedule/stage.h"
+#include "schedule/stagger.h"
 #include "schedule/transform.h"
 #include "schedule/turn.h"
 #include "schedule/unroll.h"
@@ -262,6 +263,8 @@ void apply_one(LoopKernel& kernel, const KeepRows& decision) { keep_rows(kernel,
 
 void apply_one(LoopKernel& kernel, const FinishTogether& decision) { finish_together(kernel, decision); }
 
+void apply_one(LoopKernel& kernel, const Stagger& decision) { stagger(kernel, decision); }
+
 }  // namespace
 
 void apply(LoopKernel& kernel, const Decision& decision) {
@@ -359,6 +362,9 @@ std::string to_string(const Decision& decision, const LoopKernel& kernel) {
     std::string operator()(const KeepRows& d) const { return "do so for all of " + name(d.row) + " first"; }
     std::string operator()(const FinishTogether& d) const {
       return "finish " + name(d.row) + " with " + std::to_string(d.lanes) + " lanes after its sweeps";
+    }
+    std::string operator()(const Stagger& d) const {
+      return "run the last sweep over " + name(d.sweep) + " with the next " + name(d.row);
     }
     std::string operator()(const FetchAhead& d) const {
       return "fetch the next " + name(d.row) + " of " + names_of(d.buffers) + " in sweep " +

@@ -19,6 +19,7 @@
 #include "schedule/separate.h"
 #include "schedule/sink.h"
 #include "schedule/stage.h"
+#include "schedule/stagger.h"
 #include "schedule/transform.h"
 #include "schedule/turn.h"
 #include "schedule/unroll.h"
@@ -71,6 +72,7 @@ class Chooser {
       choose_vector_loop();
       share_sweep();
       fetch_rows_ahead();
+      stagger_rows();
       cascade();
       if (sinks_) decide(Sink{static_cast<LoopVar>(*vector_axis_)});
       vectorise_lane_loops();  // before ranges are separated: loops that have lanes get no branches inside
@@ -467,6 +469,26 @@ class Chooser {
     const int64_t block = std::min(kRegisters, most / decision->lanes) * decision->lanes;
     if (block == 0) return;
     decide(Split{row, block});
+    decide(*decision);
+  }
+
+  /// In blocks that are as long as they can be with enough tasks left: the first and the last row of each
+  /// have sweeps of their own.
+  void stagger_rows() {
+    constexpr int64_t kMostRows = 16;
+    constexpr double kTaskTime = 10000;  // nanoseconds, as task_cost() counts them
+    constexpr double kFewTasks = 4;
+    constexpr double kManyTasks = 64;
+    if (!vector_is_swept() || scans_ || rows_.empty() || has_ranges_to_separate(result_.loops)) return;
+    const LoopVar row = rows_.back();
+    const auto decision = choose_stagger(result_.loops, row, cpu_);
+    if (!decision || choose_finish(result_.loops, row, cpu_)) return;
+    const double all = task_cost(result_.loops, result_.loops.nests[0], cpu_);
+    const auto tasks =
+        std::bit_floor(static_cast<uint64_t>(std::clamp(all / kTaskTime, kFewTasks, kManyTasks)));
+    const int64_t block = std::min({kMostRows, extent(row), row_tasks_ / static_cast<int64_t>(tasks)});
+    if (block < 2) return;
+    if (block < extent(row)) decide(Split{row, block});
     decide(*decision);
   }
 

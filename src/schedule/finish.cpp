@@ -27,22 +27,14 @@ bool can_be_in_lanes(const LoopKernel& kernel, const Stmt& stmt) {
          std::holds_alternative<Read>(stmt) || std::holds_alternative<CheckRange>(stmt);
 }
 
-const Loop* find_row_loop(const LoopKernel& kernel, LoopVar row) {
-  const Loop* found = nullptr;
-  if (kernel.nests.size() != 1) return found;
-  for_each_loop(kernel.nests[0].root, [&](const Loop& loop) {
-    if (loop.var == row && loop.kind == LoopKind::serial && !loop.ordered) found = &loop;
-  });
-  return found;
-}
-
 }  // namespace
 
 std::optional<FinishTogether> choose_finish(const LoopKernel& kernel, LoopVar row, const Cpu& cpu) {
   constexpr double kLong = 16;              // instructions
   constexpr double kShareOfRow = 1.0 / 32;  // of its instructions
-  const Loop* loop = find_row_loop(kernel, row);
-  if (loop == nullptr) return std::nullopt;
+  if (kernel.nests.size() != 1) return std::nullopt;
+  const Loop* loop = find_loop(kernel.nests[0].root, row);
+  if (loop == nullptr || loop->kind != LoopKind::serial || loop->ordered) return std::nullopt;
   const auto begin = behind_sweeps(loop->body);
   Loop rest;
   for (auto stmt = begin; stmt != loop->body.end(); ++stmt) {

@@ -60,7 +60,8 @@ class HandOver {
         });
       }
       if (loads.empty()) return;
-      for (Stmt& stmt : group.body) rename(stmt, names);
+      auto name = [&](ValueId value) { return names.count(value) != 0 ? names.at(value) : value; };
+      for (Stmt& stmt : group.body) rename_operands(stmt, name);
       group.body.insert(group.body.begin(), loads.begin(), loads.end());
     });
   }
@@ -77,22 +78,6 @@ class HandOver {
       place->second = static_cast<BufferId>(kernel_.buffers.size() - 1);
     }
     return place->second;
-  }
-
-  static void rename(Stmt& stmt, const std::map<ValueId, ValueId>& names) {
-    auto name = [&](ValueId value) {
-      const auto found = names.find(value);
-      return found == names.end() ? value : found->second;
-    };
-    for_each_index(stmt, [&](Index& index) { index = renamed(index, name); });
-    if (auto* compute = std::get_if<Compute>(&stmt))
-      for (ValueId& operand : compute->operands) operand = name(operand);
-    if (auto* store = std::get_if<Store>(&stmt)) {
-      store->value = name(store->value);
-      if (store->mask) store->mask = name(*store->mask);
-    }
-    if (auto* step = std::get_if<Accumulate>(&stmt)) step->value = name(step->value);
-    if (auto* check = std::get_if<CheckRange>(&stmt)) check->value = name(check->value);
   }
 
   LoopKernel& kernel_;

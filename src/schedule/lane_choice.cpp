@@ -69,7 +69,15 @@ int LaneChoice::of_search(const Loop& loop) const {
     if (op != Op::reduce_max && op != Op::reduce_min) return 1;
     searches = true;
   }
-  return searches ? fitting(loop.extent, sizes_in_lanes(loop), true) : 1;
+  if (!searches) return 1;
+  // A step is three instructions that wait for each other: four registers of any size, where the row is so
+  // long that joining them does not matter.
+  constexpr int64_t kRounds = 4;
+  constexpr double kTrivialSweep = 3;
+  const Sizes sizes = sizes_in_lanes(loop);
+  const int64_t wide = 4 * cpu_.vector_bytes / sizes.widest;
+  if (sizes.cost <= kTrivialSweep && loop.extent >= kRounds * wide) return static_cast<int>(wide);
+  return fitting(loop.extent, sizes, true);
 }
 
 int LaneChoice::of_count(const Loop& loop) const {

@@ -146,6 +146,14 @@ struct FinishTogether {
   int lanes;
 };
 
+/// The last sweep of a row of a block runs together with the sweep before it of the next row: while one waits
+/// for divisions, or for memory to take what it stores, the other one computes:
+///   for row { a; b; c }  =>  a(0); b(0); for row { a(row + 1); b(row + 1) and c(row) }; c(last)
+struct Stagger {
+  LoopVar row;
+  LoopVar sweep;
+};
+
 /// Rows of the buffer begin anywhere: rounds of the loops that store to it begin at cache lines.
 struct Align {
   BufferId buffer;
@@ -158,7 +166,7 @@ struct Unroll {
 
 using Decision = std::variant<Collapse, Split, Tile, Vectorise, Widen, Jam, Limit, Cascade, SplitSweep,
                               Separate, Parallelise, Stream, FetchAhead, FetchOn, Sink, Stage, Turn,
-                              KeepNeighbours, KeepRows, FinishTogether, Align, Unroll>;
+                              KeepNeighbours, KeepRows, FinishTogether, Stagger, Align, Unroll>;
 using Schedule = std::vector<Decision>;
 
 /// A kernel's loops with the decisions that made them what they are.

@@ -32,14 +32,6 @@ bool can_lie_side_by_side(const LoopKernel& kernel, const std::vector<Stmt>& bod
   });
 }
 
-const Loop* find_loop(const Loop& root, LoopVar var) {
-  const Loop* found = nullptr;
-  for_each_loop(root, [&](const Loop& loop) {
-    if (loop.var == var) found = &loop;
-  });
-  return found;
-}
-
 /// Puts the vector loop `lanes` around each group of the statements of `body`, which is part of it.
 class Distribution {
  public:

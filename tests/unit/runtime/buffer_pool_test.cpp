@@ -245,6 +245,7 @@ TEST_F(BufferPoolTest, ThreadsShareBlocksUnderStress) {
 
 TEST_F(BufferPoolTest, SurvivesForkWhileOthersAllocate) {
   SKIP_IF_FORK_IS_NOT_SUPPORTED();
+  SKIP_IF_OTHERS_ALLOCATE_DURING_FORK();
   std::atomic<bool> stop = false;
   std::vector<std::thread> busy;
   for (int t = 0; t < 3; ++t) {

@@ -12,6 +12,15 @@
 #define SKIP_IF_FORK_IS_NOT_SUPPORTED() static_cast<void>(0)
 #endif
 
+// Nor does AddressSanitizer give up, in the child, the locks of its allocator that other threads held at that
+// moment.
+#if defined(__SANITIZE_ADDRESS__)
+#define SKIP_IF_OTHERS_ALLOCATE_DURING_FORK() \
+  GTEST_SKIP() << "AddressSanitizer does not support fork while other threads allocate"
+#else
+#define SKIP_IF_OTHERS_ALLOCATE_DURING_FORK() static_cast<void>(0)
+#endif
+
 namespace tokamak {
 
 /// The exit code of a child that runs `body` and then exits, with all that exit() does: 0 if it returned

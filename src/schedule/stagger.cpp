@@ -1,0 +1,231 @@
+#include "schedule/stagger.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "loops/walk.h"
+#include "schedule/transform.h"
+
+namespace tokamak {
+namespace {
+
+constexpr int64_t kLine = 64;
+/// Rows of scratch that two rows need at once stay in the second cache beside what is read and written.
+constexpr int64_t kShareOfCache = 4;
+
+/// Statements that a vector loop can run beside those of another one.
+bool is_plain(const Stmt& stmt) {
+  return std::holds_alternative<Literal>(stmt) || std::holds_alternative<IndexValue>(stmt) ||
+         std::holds_alternative<Test>(stmt) || std::holds_alternative<Load>(stmt) ||
+         std::holds_alternative<Compute>(stmt) || std::holds_alternative<Store>(stmt) ||
+         std::holds_alternative<Accumulate>(stmt) || std::holds_alternative<Prefetch>(stmt);
+}
+
+/// Whether the two sweeps together need few enough registers: where there are 16, elements that are converted
+/// on the way from memory and back leave none for the other one.
+bool fit_registers(const LoopKernel& kernel, const Loop& one, const Loop& other, const Cpu& cpu) {
+  auto is_narrow = [&](const Stmt& stmt) {
+    const std::optional<Access> access = access_of(stmt);
+    const auto dtype = access ? std::optional(kernel[access->buffer].type.dtype) : std::nullopt;
+    return dtype == DType::f16 || dtype == DType::bf16;
+  };
+  return cpu.avx512 || (std::none_of(one.body.begin(), one.body.end(), is_narrow) &&
+                        std::none_of(other.body.begin(), other.body.end(), is_narrow));
+}
+
+/// Whether it stores whole cache lines to results, and keeps nothing for what comes after it.
+bool only_stores_lines(const LoopKernel& kernel, const Loop& loop) {
+  return std::all_of(loop.body.begin(), loop.body.end(), [&](const Stmt& stmt) {
+    if (std::holds_alternative<Accumulate>(stmt) || std::holds_alternative<Prefetch>(stmt)) return false;
+    const auto* store = std::get_if<Store>(&stmt);
+    if (store == nullptr) return true;
+    const Buffer& buffer = kernel[store->buffer];
+    return buffer.role == Buffer::Role::output &&
+           loop.extent * static_cast<int64_t>(size_of(buffer.type.dtype)) % kLine == 0;
+  });
+}
+
+bool is_whole_sweep(const Loop& loop) {
+  return loop.kind == LoopKind::vector && !loop.bound && loop.extent % loop.lanes == 0 &&
+         std::all_of(loop.body.begin(), loop.body.end(), is_plain);
+}
+
+int64_t bytes_of_scratch(const LoopKernel& kernel) {
+  int64_t bytes = 0;
+  for (const Buffer& buffer : kernel.buffers)
+    bytes += buffer.role == Buffer::Role::scratch ? buffer.type.bytes() : 0;
+  return bytes;
+}
+
+/// Takes a loop over rows apart, and puts it together again with the last sweep of each row in the next one.
+class Staggering {
+ public:
+  Staggering(LoopKernel& kernel, Loop& rows)
+      : kernel_(kernel),
+        row_(rows.var),
+        extents_(kernel.extents_function()),
+        parity_(modulo(Index::of(rows.var), 2, extents_)) {
+    last_.body = std::move(as_loop(rows.body.back())->body);
+    rows.body.pop_back();
+    for (Stmt& stmt : rows.body)
+      (std::holds_alternative<Literal>(stmt) ? shared_ : own_.body).push_back(std::move(stmt));
+    rows_ = std::move(rows);
+  }
+
+  std::vector<Stmt> run() {
+    keep_scratch_of_two_rows();
+    carry_values();
+    std::vector<Stmt> result = std::move(shared_);
+    result.emplace_back(first());
+    result.emplace_back(others());
+    result.emplace_back(rest());
+    return result;
+  }
+
+ private:
+  /// What the last sweep reads from scratch must not be what the next row has put there.
+  void keep_scratch_of_two_rows() {
+    std::set<BufferId> doubled;
+    for (const Stmt& stmt : last_.body)
+      if (const std::optional<Access> access = access_of(stmt))
+        if (kernel_[access->buffer].role == Buffer::Role::scratch) doubled.insert(access->buffer);
+    for (BufferId id : doubled) {
+      std::vector<int64_t>& shape = kernel_[id].type.shape;
+      shape.insert(shape.begin(), 2);
+    }
+    auto double_access = [&](auto* access) {
+      if (access != nullptr && doubled.count(access->buffer) != 0)
+        access->index.insert(access->index.begin(), parity_);
+    };
+    for (Loop* part : {&own_, &last_}) {
+      walk(*part, {.visit = [&](Stmt& stmt) {
+        double_access(std::get_if<Load>(&stmt));
+        double_access(std::get_if<Store>(&stmt));
+      }});
+    }
+  }
+
+  /// What is computed once for a row, and the last sweep needs, goes through scratch to the next row's turn.
+  void carry_values() {
+    std::map<ValueId, ValueId> names;
+    for (const Stmt& stmt : last_.body)
+      for_each_operand(stmt, [&](ValueId value) { names.emplace(value, value); });
+    std::vector<Stmt> body;
+    for (Stmt& stmt : own_.body) {
+      body.push_back(std::move(stmt));
+      const std::optional<ValueId> value = result_of(body.back());
+      if (!value || names.count(*value) == 0) continue;
+      const BufferId place = add_scratch(kernel_[*value]);
+      kernel_.values.push_back(kernel_[*value]);
+      names[*value] = static_cast<ValueId>(kernel_.values.size() - 1);
+      body.emplace_back(Store{place, {parity_}, *value});
+      taken_up_.emplace_back(Load{names[*value], place, {parity_}, {}});
+    }
+    own_.body = std::move(body);
+    for (Stmt& stmt : last_.body)
+      rename_operands(stmt, [&](ValueId value) { return names.count(value) != 0 ? names[value] : value; });
+  }
+
+  BufferId add_scratch(DType dtype) {
+    Buffer buffer;
+    buffer.name = "carried" + std::to_string(kernel_.buffers.size());
+    buffer.type = {dtype, {2}};
+    buffer.role = Buffer::Role::scratch;
+    buffer.aligned = true;
+    kernel_.buffers.push_back(std::move(buffer));
+    return static_cast<BufferId>(kernel_.buffers.size() - 1);
+  }
+
+  /// A loop over rows, of which `row` is the one that its statements are about.
+  std::shared_ptr<Loop> loop_of(int64_t extent, const Index& row, const std::vector<Stmt>& body) {
+    auto loop = std::make_shared<Loop>(rows_);
+    loop->extent = extent;
+    loop->bound.reset();
+    loop->body = deep_copy(body);
+    substitute_variable(kernel_, *loop, row_, row);
+    return loop;
+  }
+
+  std::shared_ptr<Loop> first() { return loop_of(1, Index(0), own_.body); }
+
+  std::shared_ptr<Loop> others() {
+    std::shared_ptr<Loop> loop = loop_of(rows_.extent - 1, Index::of(row_) + Index(1), own_.body);
+    if (rows_.bound) loop->bound = *rows_.bound - Index(1);
+    const auto sweep = std::find_if(loop->body.rbegin(), loop->body.rend(),
+                                    [](const Stmt& stmt) { return as_loop(stmt) != nullptr; });
+    std::vector<Stmt>& joined = as_loop(*sweep)->body;
+    joined.insert(joined.end(), last_.body.begin(), last_.body.end());
+    loop->body.insert(loop->body.begin(), taken_up_.begin(), taken_up_.end());
+    return loop;
+  }
+
+  std::shared_ptr<Loop> rest() {
+    std::vector<Stmt> body = taken_up_;
+    auto sweep = std::make_shared<Loop>(sweep_like_last());
+    sweep->body = last_.body;
+    body.emplace_back(sweep);
+    return loop_of(1, last_row(), body);
+  }
+
+  /// The loop of the sweep that the last one joins, without what it does.
+  Loop sweep_like_last() const {
+    const auto sweep = std::find_if(own_.body.rbegin(), own_.body.rend(),
+                                    [](const Stmt& stmt) { return as_loop(stmt) != nullptr; });
+    Loop loop = *as_loop(*sweep);
+    loop.body.clear();
+    return loop;
+  }
+
+  /// Of a block of rows, of which the last one may be shorter: rows_.bound is all - extent * block.
+  Index last_row() const {
+    const Index full(rows_.extent - 1);
+    if (!rows_.bound) return full;
+    const std::vector<IndexTerm>& terms = rows_.bound->terms;
+    const auto* block = terms.size() == 1 ? std::get_if<LoopVar>(&terms[0].atom) : nullptr;
+    if (block == nullptr || terms[0].coefficient != -rows_.extent)
+      throw InternalError("schedule: rows are staggered that are not those of a block");
+    const int64_t blocks = extents_(*block);
+    const Index is_last = divide(Index::of(*block) + Index(1), blocks, extents_);
+    return full - is_last * (blocks * rows_.extent - rows_.bound->constant);
+  }
+
+  LoopKernel& kernel_;
+  const LoopVar row_;
+  const Extents extents_;
+  const Index parity_;
+  Loop rows_;
+  std::vector<Stmt> shared_;    ///< what is the same for all rows
+  Loop own_;                    ///< what a row does in its own turn
+  Loop last_;                   ///< its last sweep
+  std::vector<Stmt> taken_up_;  ///< what that needs of its row, read again
+};
+
+}  // namespace
+
+std::optional<Stagger> choose_stagger(const LoopKernel& kernel, LoopVar row, const Cpu& cpu) {
+  if (kernel.nests.size() != 1) return std::nullopt;
+  const Loop* rows = find_loop(kernel.nests[0].root, row);
+  if (rows == nullptr || rows->kind != LoopKind::serial || rows->ordered || rows->bound) return std::nullopt;
+  std::vector<const Loop*> sweeps;
+  for (const Stmt& stmt : rows->body) {
+    if (as_branch(stmt) != nullptr) return std::nullopt;
+    if (const Loop* sweep = as_loop(stmt)) sweeps.push_back(sweep);
+  }
+  if (sweeps.size() < 2 || as_loop(rows->body.back()) == nullptr) return std::nullopt;
+  const Loop& joined = *sweeps[sweeps.size() - 2];
+  const Loop& last = *sweeps.back();
+  const bool fit = joined.var == last.var && joined.extent == last.extent && joined.lanes == last.lanes &&
+                   is_whole_sweep(joined) && is_whole_sweep(last);
+  if (!fit || !fit_registers(kernel, joined, last, cpu) || !only_stores_lines(kernel, last) ||
+      2 * bytes_of_scratch(kernel) > cpu.l2_bytes / kShareOfCache)
+    return std::nullopt;
+  return Stagger{row, last.var};
+}
+
+void stagger(LoopKernel& kernel, const Stagger& decision) {
+  replace_loops(kernel.nests[0].root, decision.row,
+                [&](Loop& rows) { return Staggering(kernel, rows).run(); });
+}
+
+}  // namespace tokamak

@@ -1,0 +1,141 @@
+"""Rows whose last sweep runs together with the next row's: as many as there are, in blocks, with all that a row needs to be finished."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+from support import with_threads
+
+import tokamak as tk
+
+ROWS = [2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 33, 64, 67, 100, 257, 1030]
+
+
+def softmax(x):
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def layer_norm(x):
+    centred = x - x.mean(axis=-1, keepdims=True)
+    return centred / np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + 1e-5)
+
+
+def is_staggered(function, *arguments) -> bool:
+    return any("with the next" in kernel.schedule for kernel in tk.jit(function).explain(*arguments).kernels)
+
+
+def numbers(shape, dtype=np.float32):
+    return np.random.default_rng(3).standard_normal(shape).astype(dtype)
+
+
+def rows_alone(function, x, *others):
+    """A row has no next one where it is alone."""
+    compiled = tk.jit(function)
+    return np.concatenate([compiled(x[i : i + 1], *others) for i in range(len(x))])
+
+
+@pytest.mark.parametrize("function", [softmax, layer_norm])
+@pytest.mark.parametrize("rows", ROWS)
+def test_any_number_of_rows(function, rows):
+    x = numbers((rows, 128))
+    got = tk.jit(function)(x)
+    np.testing.assert_array_equal(got, rows_alone(function, x))
+    np.testing.assert_allclose(got, function(x), rtol=2e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "bfloat16"])
+@pytest.mark.parametrize("length", [32, 64, 96, 1024, 1056, 5000])
+def test_any_length_of_rows(dtype, length):
+    x = numbers((37, length), ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
+    got = tk.jit(softmax)(x)
+    assert got.dtype == x.dtype
+    np.testing.assert_array_equal(got, rows_alone(softmax, x))
+    wanted = softmax(x.astype(np.float64))
+    tolerance = {"float16": 4e-3, "float32": 1e-6, "float64": 1e-14, "bfloat16": 2e-2}[dtype]
+    np.testing.assert_allclose(got.astype(np.float64), wanted, rtol=tolerance, atol=tolerance / 100)
+
+
+def test_they_are_staggered():
+    x = numbers((256, 1024))
+    assert is_staggered(softmax, x)
+    assert is_staggered(layer_norm, x)
+    assert not is_staggered(lambda x: x.sum(axis=1), x)
+    assert not is_staggered(lambda x: x * 2, x)
+    assert not is_staggered(softmax, x[:, :1001].copy())  # stores that begin anywhere
+
+
+def test_what_belongs_to_each_row_and_each_column():
+    def f(x, scale, shift, of_row, which):
+        centred = x - x.mean(axis=1, keepdims=True)
+        spread = np.sqrt((centred * centred).mean(axis=1, keepdims=True) + of_row[:, None])
+        return np.where(which[:, None], centred / spread * scale + shift, x - of_row[:, None]).astype(np.float32)
+
+    x, scale, shift = numbers((301, 192)), numbers(192), numbers(192)
+    of_row, which = np.abs(numbers(301)), numbers(301) > 0
+    arguments = (x, scale, shift, of_row, which)
+    assert is_staggered(f, *arguments)
+    np.testing.assert_allclose(tk.jit(f)(*arguments), f(*arguments), rtol=2e-5, atol=2e-5)
+
+
+def test_several_results():
+    def f(x):
+        e = np.exp(x - x.max(axis=1, keepdims=True))
+        total = e.sum(axis=1, keepdims=True)
+        return e / total, e - total, total[:, 0]
+
+    x = numbers((77, 256))
+    for got, wanted in zip(tk.jit(f)(x), f(x), strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=2e-5, atol=2e-4)
+
+
+def test_rows_that_are_looked_up():
+    def f(x, i):
+        e = np.exp(x[i] - x[i].max(axis=1, keepdims=True))
+        return e / e.sum(axis=1, keepdims=True)
+
+    x, i = numbers((50, 128)), np.random.default_rng(1).integers(0, 50, 211)
+    np.testing.assert_allclose(tk.jit(f)(x, i), f(x, i), rtol=2e-5)
+    i[177] = 50
+    with pytest.raises(IndexError):
+        tk.jit(f)(x, i)
+
+
+def test_more_axes_outside_of_the_rows():
+    x = numbers((6, 5, 4, 3, 160))
+    for view in (x, x.transpose(2, 1, 0, 3, 4), x[::-1, 1:, :, ::2]):
+        np.testing.assert_allclose(tk.jit(softmax)(view), softmax(view), rtol=2e-5)
+
+
+def test_nan_and_infinity_stay_in_their_rows():
+    x = numbers((40, 64))
+    x[7, 3], x[8, 5], x[39, 0] = np.nan, np.inf, -np.inf
+    with np.errstate(invalid="ignore"):
+        wanted = softmax(x)
+    got = tk.jit(softmax)(x)
+    np.testing.assert_array_equal(np.isnan(got), np.isnan(wanted))
+    np.testing.assert_allclose(got, wanted, rtol=2e-5)
+
+
+def test_in_place_of_an_argument():
+    x = numbers((130, 256))
+    wanted = tk.jit(softmax)(x)
+    np.testing.assert_array_equal(tk.jit(softmax, donate_argnums=0)(x.copy()), wanted)
+    y = x.copy()
+
+    @tk.jit
+    def into(y):
+        y[:] = softmax(y)
+
+    into(y)
+    np.testing.assert_array_equal(y, wanted)
+
+
+def test_past_the_caches_with_any_threads():
+    x = numbers((9001, 1024))
+    compiled = tk.jit(softmax)
+    wanted = with_threads(1, lambda: compiled(x))
+    np.testing.assert_allclose(wanted, softmax(x), rtol=2e-5)
+    for threads in (2, 7):
+        np.testing.assert_array_equal(with_threads(threads, lambda: compiled(x)), wanted)
