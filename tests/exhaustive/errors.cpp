@@ -8,7 +8,8 @@
 namespace tokamak::exhaustive {
 namespace {
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+// What chooses a clone runs before the thread sanitizer does, which would have its part in it.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
 #define TOKAMAK_FOR_AVX2 __attribute__((target_clones("avx2", "default")))
 #else
 #define TOKAMAK_FOR_AVX2
