@@ -328,7 +328,7 @@ void run_observed(const Running& running, const ProgramObserver& observer) {
 int64_t grain_for(double task_cost) {
   constexpr double kMost = 1e12;
   return static_cast<int64_t>(
-      std::clamp(std::ceil(kChunkNanoseconds / std::max(task_cost, 1e-3)), 1.0, kMost));
+      std::clamp(std::round(kChunkNanoseconds / std::max(task_cost, 1e-3)), 1.0, kMost));
 }
 
 int64_t even_grain(double task_cost, int64_t tasks) {
