@@ -218,9 +218,9 @@ void DiskCache::put(const Digest& key, std::string_view label, std::string_view 
   try {
     std::thread([this, &writing] { write_jobs(writing); }).detach();
     writing.has_thread = true;
-  } catch (const std::system_error&) {
-    writing.notes.emplace_back("not written: there is no thread to be had");
+  } catch (const std::exception&) {  // neither a thread nor memory for one
     writing.jobs.clear();
+    writing.notes.emplace_back("not written: there is no thread to be had");
   }
 }
 
@@ -231,12 +231,24 @@ void DiskCache::write_jobs(Writing& writing) {
     writing.jobs.pop_front();
     writing.is_writing = true;
     lock.unlock();
-    write(job);
+    write_if_there_is_memory(job);
     lock.lock();
     writing.is_writing = false;
     writing.changed.notify_all();
   }
   writing.has_thread = false;
+}
+
+/// Nobody is there to be told but by a note, for which there may be no memory either.
+void DiskCache::write_if_there_is_memory(const Job& job) noexcept {
+  try {
+    write(job);
+  } catch (const std::exception&) {
+    try {
+      note("not written: there is no memory");
+    } catch (const std::exception&) {  // NOLINT: the entry is compiled again the next time
+    }
+  }
 }
 
 void DiskCache::finish_writing() {

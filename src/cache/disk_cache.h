@@ -76,6 +76,7 @@ class DiskCache {
   void note(std::string what) const;
   void write_jobs(Writing& writing);
   void write(const Job& job);
+  void write_if_there_is_memory(const Job& job) noexcept;
   void remove_least_used();
   std::vector<CacheFolder::File> files(Problem& problem) const;
   std::string label_of(const std::string& name) const;

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 namespace tokamak {
@@ -118,8 +119,8 @@ Problem for_each_name(Descriptor folder, Visit visit) {
   DIR* const listing = fdopendir(*folder);
   if (listing == nullptr) return system_problem("listing");
   folder.release();
+  const std::unique_ptr<DIR, int (*)(DIR*)> closed_in_the_end(listing, closedir);
   while (const dirent* entry = readdir(listing)) visit(dirfd(listing), std::string(entry->d_name));
-  closedir(listing);
   return {};
 }
 

@@ -50,7 +50,7 @@ ProfileWriter::ProfileWriter(const ProfileSession& session, const std::string& p
 ProfileWriter::~ProfileWriter() {
   try {
     close();
-  } catch (const Error&) {  // who wants to know calls close()
+  } catch (const std::exception&) {  // who wants to know calls close()
   }
 }
 
@@ -114,9 +114,13 @@ void ProfileWriter::finish(bool replaces_for_nothing) {
   running_->condition.notify_all();
   running_->thread.join();
   running_.reset();
-  write_news();
-  if (replaces_for_nothing) begin();
-  if (has_begun_) write_end();
+  try {
+    write_news();
+    if (replaces_for_nothing) begin();
+    if (has_begun_) write_end();
+  } catch (const std::bad_alloc&) {
+    error_ = ENOMEM;
+  }
   if (is_our_file() && ::close(file_) != 0 && error_ == 0) error_ = errno;
   if (error_ != 0) throw cannot_write(path_, error_);
 }
@@ -124,16 +128,23 @@ void ProfileWriter::finish(bool replaces_for_nothing) {
 void ProfileWriter::write_until_closed() {
   pthread_setname_np(pthread_self(), "tokamak-trace");
   std::unique_lock lock(running_->mutex);
-  while (!running_->condition.wait_for(lock, kPeriod, [&] { return running_->closing; })) write_news();
+  while (!running_->condition.wait_for(lock, kPeriod, [&] { return running_->closing; })) {
+    try {
+      write_news();
+    } catch (const std::bad_alloc&) {  // NOLINT: it is written the next time
+    }
+  }
 }
 
 void ProfileWriter::write_news() {
   open_again_if_lost();
-  const Profile news = session_.read(cursor_);
+  ProfileSession::Cursor cursor = cursor_;
+  const Profile news = session_.read(cursor);
   if (news.events.empty() && news.dropped == told_dropped_) return;
   std::string text;
   append_trace_lines(text, news, named_threads_);
   if (news.dropped != told_dropped_) (text += ",\n") += trace_line_about(news);
+  cursor_.swap(cursor);
   named_threads_ = news.threads.size();
   told_dropped_ = news.dropped;
   begin();
@@ -145,7 +156,7 @@ void ProfileWriter::write_end() {
   append(",\n" + trace_line_about(session_.read(behind_all)) + "\n]\n");
 }
 
-void ProfileWriter::append(const std::string& text) {
+void ProfileWriter::append(std::string_view text) {
   size_t done = 0;
   while (done < text.size() && error_ == 0) {
     open_again_if_lost();

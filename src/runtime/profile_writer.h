@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "runtime/profiler.h"
@@ -41,7 +42,7 @@ class ProfileWriter {
   void write_until_closed();
   void write_news();
   void write_end();
-  void append(const std::string& text);
+  void append(std::string_view text);
   bool is_ours() const;
   void open_file();
   /// Whether the descriptor still leads to what was opened.

@@ -50,12 +50,12 @@ double best_rate(int64_t pieces, FunctionRef<void(int64_t, int64_t)> work) {
   return best;
 }
 
-volatile double g_result;  // what is computed has to be
+thread_local volatile double t_result;  // what is computed has to be
 
 double measure_flops(const ProductKernels& kernels, int threads) {
   constexpr int64_t kRounds = 1000;
   const double rate = best_rate(threads, [&](int64_t, int64_t repeats) {
-    for (int64_t i = 0; i < repeats; ++i) g_result = kernels.multiply_and_add(kRounds);
+    for (int64_t i = 0; i < repeats; ++i) t_result = kernels.multiply_and_add(kRounds);
   });
   return rate * static_cast<double>(kRounds * 2 * kPeakChains * kernels.lanes * threads);
 }
@@ -70,7 +70,7 @@ Roofline::Level measure_reading(const ProductKernels& kernels, int64_t pieces, s
   std::memset(data, 0, static_cast<size_t>(each * pieces));
   const double rate = best_rate(pieces, [&](int64_t piece, int64_t repeats) {
     for (int64_t i = 0; i < repeats; ++i)
-      g_result = kernels.largest(data + piece * each, each / static_cast<int64_t>(sizeof(float)));
+      t_result = kernels.largest(data + piece * each, each / static_cast<int64_t>(sizeof(float)));
   });
   return {std::move(name), each * pieces, rate * static_cast<double>(each * pieces)};
 }

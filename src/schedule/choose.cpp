@@ -71,6 +71,7 @@ class Chooser {
       turn_around();
       choose_vector_loop();
       share_sweep();
+      jam_rows();
       fetch_rows_ahead();
       stagger_rows();
       cascade();
@@ -470,6 +471,28 @@ class Chooser {
     if (block == 0) return;
     decide(Split{row, block});
     decide(*decision);
+  }
+
+  /// Short rows, swept more than once, are a chain of sweeps that wait for what the one before comes to: a
+  /// few rows go side by side.
+  void jam_rows() {
+    constexpr int64_t kShortRow = 8;  // rounds
+    constexpr int64_t kManyRows =
+        16;  // of so many side by side; fewer are not worth what it takes to compile
+    if (!vector_is_swept() || scans_ || rows_.empty() || swept_.size() != 1 || sweep_count() < 2 ||
+        result_.loops.nests.size() != 1 || has_ranges_to_separate(result_.loops))
+      return;
+    LoopVar& row = rows_.back();
+    int64_t together = cpu_.avx512 ? 4 : 2;  // more registers hold the sums of more rows
+    while (extent(row) % together != 0) together /= 2;
+    if (together == 1 || row_tasks_ < kManyRows * together || extent(swept_[0]) > kShortRow * vector_step_ ||
+        choose_finish(result_.loops, row, cpu_))
+      return;
+    const auto tile = static_cast<LoopVar>(result_.loops.variables.size());
+    decide(Split{row, together});
+    decide(Unroll{row});
+    row = tile;
+    row_tasks_ /= together;
   }
 
   /// In blocks that are as long as they can be with enough tasks left: the first and the last row of each

@@ -158,6 +158,18 @@ std::vector<Stmt> fetches_of(LoopKernel& kernel, const FetchAhead& decision, con
   return fetches;
 }
 
+/// Whether two reads go through the same row, of the rows that are swept side by side; where data says which,
+/// they count as the same.
+bool are_of_one_row(const LoopKernel& kernel, const FetchAhead& where, const Load& a, const Load& b) {
+  if (a.buffer != b.buffer) return false;
+  const std::optional<Index> one = linear_position(kernel[a.buffer], a.index);
+  const std::optional<Index> other = linear_position(kernel[b.buffer], b.index);
+  if (!one || !other || depends_on_data(a.index) || depends_on_data(b.index)) return true;
+  const Index distance = *one - *other;
+  return !distance.is_constant() ||
+         std::abs(distance.constant) < kernel.extents[static_cast<size_t>(where.lanes)];
+}
+
 /// Calls `visit` for what every loop over `var` reads in the order in which it lies.
 void for_each_read_in_order(const LoopKernel& kernel, LoopVar var,
                             const std::function<void(const Loop&, const Load&)>& visit) {
@@ -212,10 +224,13 @@ std::optional<FetchAhead> choose_fetch_ahead(const LoopKernel& kernel, const Swe
 void fetch_ahead(LoopKernel& kernel, const FetchAhead& decision) {
   Loop& root = kernel.nests[0].root;
   std::vector<Stmt> fetches;
-  std::vector<BufferId> missing = decision.buffers;
+  std::vector<Load> fetched;
   for_each_row_read(kernel, root, decision, [&](const Loop& loop, const Load& load) {
-    if (!contains(missing, load.buffer)) return;
-    std::erase(missing, load.buffer);
+    const bool is_new = std::none_of(fetched.begin(), fetched.end(), [&](const Load& other) {
+      return are_of_one_row(kernel, decision, load, other);
+    });
+    if (!is_new || !contains(decision.buffers, load.buffer)) return;
+    fetched.push_back(load);
     for (Stmt& stmt : fetches_of(kernel, decision, loop, load)) fetches.push_back(std::move(stmt));
   });
   int number = 0;

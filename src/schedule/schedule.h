@@ -159,7 +159,8 @@ struct Align {
   BufferId buffer;
 };
 
-/// All iterations of a short loop over rows run at once, and share what is the same for all.
+/// All iterations of a short loop over rows run at once, and share what is the same for all; scratch that
+/// they need is there for each.
 struct Unroll {
   LoopVar var;
 };

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "loops/walk.h"
+#include "schedule/axes.h"
 #include "schedule/transform.h"
 
 namespace tokamak {
@@ -37,7 +38,8 @@ bool fit_registers(const LoopKernel& kernel, const Loop& one, const Loop& other,
 /// Whether it stores whole cache lines to results, and keeps nothing for what comes after it.
 bool only_stores_lines(const LoopKernel& kernel, const Loop& loop) {
   return std::all_of(loop.body.begin(), loop.body.end(), [&](const Stmt& stmt) {
-    if (std::holds_alternative<Accumulate>(stmt) || std::holds_alternative<Prefetch>(stmt)) return false;
+    if (std::holds_alternative<Accumulate>(stmt)) return false;
+    if (const auto* fetch = std::get_if<Prefetch>(&stmt)) return !depends_on_data(fetch->index);
     const auto* store = std::get_if<Store>(&stmt);
     if (store == nullptr) return true;
     const Buffer& buffer = kernel[store->buffer];
@@ -66,11 +68,14 @@ class Staggering {
         row_(rows.var),
         extents_(kernel.extents_function()),
         parity_(modulo(Index::of(rows.var), 2, extents_)) {
-    last_.body = std::move(as_loop(rows.body.back())->body);
+    for (Stmt& stmt : as_loop(rows.body.back())->body)
+      (std::holds_alternative<Prefetch>(stmt) ? fetches_ : last_.body).push_back(std::move(stmt));
     rows.body.pop_back();
     for (Stmt& stmt : rows.body)
       (std::holds_alternative<Literal>(stmt) ? shared_ : own_.body).push_back(std::move(stmt));
     rows_ = std::move(rows);
+    std::vector<Stmt>& joined = joined_sweep(own_.body).body;
+    joined.insert(joined.begin(), fetches_.begin(), fetches_.end());
   }
 
   std::vector<Stmt> run() {
@@ -152,9 +157,7 @@ class Staggering {
   std::shared_ptr<Loop> others() {
     std::shared_ptr<Loop> loop = loop_of(rows_.extent - 1, Index::of(row_) + Index(1), own_.body);
     if (rows_.bound) loop->bound = *rows_.bound - Index(1);
-    const auto sweep = std::find_if(loop->body.rbegin(), loop->body.rend(),
-                                    [](const Stmt& stmt) { return as_loop(stmt) != nullptr; });
-    std::vector<Stmt>& joined = as_loop(*sweep)->body;
+    std::vector<Stmt>& joined = joined_sweep(loop->body).body;
     joined.insert(joined.end(), last_.body.begin(), last_.body.end());
     loop->body.insert(loop->body.begin(), taken_up_.begin(), taken_up_.end());
     return loop;
@@ -162,19 +165,16 @@ class Staggering {
 
   std::shared_ptr<Loop> rest() {
     std::vector<Stmt> body = taken_up_;
-    auto sweep = std::make_shared<Loop>(sweep_like_last());
+    auto sweep = std::make_shared<Loop>(joined_sweep(own_.body));
     sweep->body = last_.body;
     body.emplace_back(sweep);
     return loop_of(1, last_row(), body);
   }
 
-  /// The loop of the sweep that the last one joins, without what it does.
-  Loop sweep_like_last() const {
-    const auto sweep = std::find_if(own_.body.rbegin(), own_.body.rend(),
-                                    [](const Stmt& stmt) { return as_loop(stmt) != nullptr; });
-    Loop loop = *as_loop(*sweep);
-    loop.body.clear();
-    return loop;
+  /// Of what a row does in its own turn, the sweep that the last one of another row joins.
+  static Loop& joined_sweep(std::vector<Stmt>& own) {
+    return *as_loop(
+        *std::find_if(own.rbegin(), own.rend(), [](const Stmt& stmt) { return as_loop(stmt) != nullptr; }));
   }
 
   /// Of a block of rows, of which the last one may be shorter: rows_.bound is all - extent * block.
@@ -198,6 +198,7 @@ class Staggering {
   std::vector<Stmt> shared_;    ///< what is the same for all rows
   Loop own_;                    ///< what a row does in its own turn
   Loop last_;                   ///< its last sweep
+  std::vector<Stmt> fetches_;   ///< what that brought into the cache for rows to come
   std::vector<Stmt> taken_up_;  ///< what that needs of its row, read again
 };
 

@@ -54,15 +54,9 @@ class Iteration {
   Stmt of(const Stmt& stmt) {
     Stmt copy = stmt;
     for_each_index(copy, [&](Index& index) { index = moved(index); });
-    if (auto* compute = std::get_if<Compute>(&copy))
-      for (ValueId& operand : compute->operands) operand = name(operand);
-    if (auto* store = std::get_if<Store>(&copy)) store->value = name(store->value);
-    if (auto* check = std::get_if<CheckRange>(&copy)) check->value = name(check->value);
+    rename_operands(copy, [&](ValueId value) { return name(value); });
     if (auto* declare = std::get_if<Declare>(&copy)) declare->accumulator = own(declare->accumulator);
-    if (auto* step = std::get_if<Accumulate>(&copy)) {
-      step->accumulator = own(step->accumulator);
-      step->value = name(step->value);
-    }
+    if (auto* step = std::get_if<Accumulate>(&copy)) step->accumulator = own(step->accumulator);
     if (auto* read = std::get_if<Read>(&copy)) {
       read->accumulator = own(read->accumulator);
       read->result = define(read->result);
@@ -76,10 +70,9 @@ class Iteration {
 
  private:
   Index moved(const Index& index) const {
-    return renamed(substitute(
-                       index, [&](LoopVar var) { return var == var_ ? Index(number_) : Index::of(var); },
-                       kernel_.extents_function()),
-                   [&](ValueId value) { return name(value); });
+    return substitute(
+        index, [&](LoopVar var) { return var == var_ ? Index(number_) : Index::of(var); },
+        kernel_.extents_function());
   }
 
   ValueId name(ValueId value) const {
@@ -147,11 +140,23 @@ void add_costs(const LoopKernel& kernel, const Loop& loop, const std::vector<Loo
   }
 }
 
-bool can_unroll(const LoopKernel& kernel) {
-  return kernel.nests.size() == 1 &&
-         std::none_of(kernel.buffers.begin(), kernel.buffers.end(), [](const Buffer& buffer) {
-           return buffer.role == Buffer::Role::scratch;  // of which each iteration would need its own
-         });
+/// Scratch that belongs to an iteration needs a place for each when all run at once.
+void widen_scratch(LoopKernel& kernel, Loop& loop) {
+  std::set<BufferId> widened;
+  auto widen = [&](auto* access) {
+    if (access == nullptr || kernel[access->buffer].role != Buffer::Role::scratch) return;
+    if (std::any_of(access->index.begin(), access->index.end(),
+                    [&](const Index& index) { return mentions(index, loop.var); }))
+      return;  // it has one already
+    access->index.insert(access->index.begin(), Index::of(loop.var));
+    if (!widened.insert(access->buffer).second) return;
+    std::vector<int64_t>& shape = kernel[access->buffer].type.shape;
+    shape.insert(shape.begin(), loop.extent);
+  };
+  walk(loop, {.visit = [&](Stmt& stmt) {
+         widen(std::get_if<Load>(&stmt));
+         widen(std::get_if<Store>(&stmt));
+       }});
 }
 
 }  // namespace
@@ -162,7 +167,10 @@ std::optional<Unroll> choose_unroll(const LoopKernel& kernel, const std::vector<
   constexpr size_t kMostAccumulators = 12;
   constexpr double kWorthIt = 16;        // instructions of each element that are the same
   constexpr double kShareOfSweep = 0.5;  // of all
-  if (!can_unroll(kernel)) return std::nullopt;
+  const bool keeps = std::any_of(kernel.buffers.begin(), kernel.buffers.end(), [](const Buffer& buffer) {
+    return buffer.role == Buffer::Role::scratch;  // of which each row would need its own
+  });
+  if (kernel.nests.size() != 1 || keeps) return std::nullopt;
   std::optional<Unroll> found;
   for_each_loop(kernel.nests[0].root, [&](const Loop& loop) {
     const bool is_row = std::find(rows.begin(), rows.end(), loop.var) != rows.end();
@@ -181,6 +189,7 @@ std::optional<Unroll> choose_unroll(const LoopKernel& kernel, const std::vector<
 void unroll(LoopKernel& kernel, const Unroll& decision) {
   for (Nest& nest : kernel.nests) {
     replace_loops(nest.root, decision.var, [&](Loop& loop) {
+      widen_scratch(kernel, loop);
       const Differing differs(loop);
       std::vector<Iteration> iterations;
       for (int64_t i = 0; i < loop.extent; ++i) iterations.emplace_back(kernel, loop.var, i);

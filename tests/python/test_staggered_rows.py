@@ -26,6 +26,10 @@ def is_staggered(function, *arguments) -> bool:
     return any("with the next" in kernel.schedule for kernel in tk.jit(function).explain(*arguments).kernels)
 
 
+def are_side_by_side(function, *arguments) -> bool:
+    return any("at once" in kernel.schedule for kernel in tk.jit(function).explain(*arguments).kernels)
+
+
 def numbers(shape, dtype=np.float32):
     return np.random.default_rng(3).standard_normal(shape).astype(dtype)
 
@@ -61,9 +65,42 @@ def test_they_are_staggered():
     x = numbers((256, 1024))
     assert is_staggered(softmax, x)
     assert is_staggered(layer_norm, x)
+    assert is_staggered(layer_norm, numbers((4096, 1024)))  # the next rows of which are fetched
     assert not is_staggered(lambda x: x.sum(axis=1), x)
     assert not is_staggered(lambda x: x * 2, x)
     assert not is_staggered(softmax, x[:, :1001].copy())  # stores that begin anywhere
+
+
+def test_short_rows_are_side_by_side():
+    assert are_side_by_side(softmax, numbers((256, 32))) and is_staggered(softmax, numbers((256, 32)))
+    assert are_side_by_side(layer_norm, numbers((128, 32)))
+    assert not are_side_by_side(softmax, numbers((257, 64)))
+    assert not are_side_by_side(softmax, numbers((256, 1024)))
+    assert not are_side_by_side(softmax, numbers((8, 64)))
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 16, 17, 31, 32, 48, 63, 64, 65, 100, 127, 128])
+@pytest.mark.parametrize("function", [softmax, layer_norm])
+def test_any_length_of_short_rows(function, length):
+    x = numbers((252, length))
+    got = tk.jit(function)(x)
+    if length >= 16:  # shorter ones lie in lanes when there are many
+        np.testing.assert_array_equal(got, rows_alone(function, x))
+    np.testing.assert_allclose(got, function(x), rtol=2e-5, atol=2e-4 if length < 4 else 2e-6)
+
+
+def test_short_rows_from_elsewhere():
+    def f(x, i, scale):
+        picked = x[i] * scale[:, None]
+        e = np.exp(picked - picked.max(axis=1, keepdims=True))
+        return e / e.sum(axis=1, keepdims=True), (picked * picked).sum(axis=1)
+
+    x, i, scale = numbers((50, 64)), np.random.default_rng(1).integers(0, 50, 400), numbers(400)
+    for got, wanted in zip(tk.jit(f)(x, i, scale), f(x, i, scale), strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=3e-5)
+    i[333] = -51
+    with pytest.raises(IndexError):
+        tk.jit(f)(x, i, scale)
 
 
 def test_what_belongs_to_each_row_and_each_column():
