@@ -476,9 +476,8 @@ class Chooser {
   /// Short rows, swept more than once, are a chain of sweeps that wait for what the one before comes to: a
   /// few rows go side by side.
   void jam_rows() {
-    constexpr int64_t kShortRow = 8;  // rounds
-    constexpr int64_t kManyRows =
-        16;  // of so many side by side; fewer are not worth what it takes to compile
+    constexpr int64_t kShortRow = 8;   // rounds
+    constexpr int64_t kManyRows = 16;  // times as many: fewer are not worth what it takes to compile
     if (!vector_is_swept() || scans_ || rows_.empty() || swept_.size() != 1 || sweep_count() < 2 ||
         result_.loops.nests.size() != 1 || has_ranges_to_separate(result_.loops))
       return;

@@ -130,8 +130,12 @@ struct Doubles2x2 {
   }
 };
 
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
+#else
 #pragma GCC push_options
 #pragma GCC target("avx2")
+#endif
 
 struct Floats8x8 {
   using Element = float;
@@ -180,7 +184,11 @@ struct Doubles4x4 {
   }
 };
 
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
 #pragma GCC pop_options
+#endif
 
 template <class Square>
 void transpose(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t rows,

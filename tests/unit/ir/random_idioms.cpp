@@ -45,16 +45,20 @@ Value RandomMaker::softmax(Value of, int64_t axis) {
   return graph_.add(Op::div, {exponentials, reduced_keeping(Op::reduce_sum, exponentials, axis)});
 }
 
+/// Of a cache, in any float: several of such rows are worked on at once.
+Shape RandomMaker::rows_of_whole_lines() { return {pick(2, 80), 32 * pick(1, 4)}; }
+
 void RandomMaker::add_softmax() {
-  const Value of =
-      operand(float_dtype(), options_.large ? Shape{sized(40), sized(40)} : shape_between(1, 3, 1, 40));
+  const Value of = operand(float_dtype(), options_.large ? Shape{sized(40), sized(40)}
+                                          : chance(3)    ? rows_of_whole_lines()
+                                                         : shape_between(1, 3, 1, 40));
   const Value made = softmax(of, some_axis(of));
   if (chance(3)) graph_.add(Op::log, {made});
 }
 
 /// Less the mean, divided by the standard deviation, times weights.
 void RandomMaker::add_normalisation() {
-  const Value of = operand(float_dtype(), shape_between(2, 3, 1, 30));
+  const Value of = operand(float_dtype(), chance(3) ? rows_of_whole_lines() : shape_between(2, 3, 1, 30));
   const int64_t axis = some_axis(of);
   const DType dtype = type_of(of).dtype;
   const Value length = scalar(dtype, static_cast<double>(type_of(of).shape[static_cast<size_t>(axis)]));

@@ -62,6 +62,7 @@ class RandomMaker {
   Value reduced_keeping(Op op, Value of, int64_t axis);
   Value softmax(Value of, int64_t axis);
   Value transposed_matrices(Value of);
+  Shape rows_of_whole_lines();
   void add_softmax();
   void add_normalisation();
   void add_layer();
