@@ -65,25 +65,6 @@ void apply_one(LoopKernel& kernel, const Tile& decision) {
   }
 }
 
-/// Scratch that belongs to a row needs a place per lane when lanes are rows.
-void widen_scratch(LoopKernel& kernel, Loop& loop) {
-  std::vector<bool> widened(kernel.buffers.size(), false);
-  auto widen = [&](BufferId id, std::vector<Index>& index) {
-    Buffer& buffer = kernel[id];
-    if (buffer.role != Buffer::Role::scratch) return;
-    for (const Index& part : index) {
-      if (mentions(part, loop.var)) return;
-    }
-    index.push_back(Index::of(loop.var));
-    if (!widened[static_cast<size_t>(id)]) buffer.type.shape.push_back(loop.extent);
-    widened[static_cast<size_t>(id)] = true;
-  };
-  walk(loop, {.visit = [&](Stmt& stmt) {
-         if (auto* load = std::get_if<Load>(&stmt)) widen(load->buffer, load->index);
-         if (auto* store = std::get_if<Store>(&stmt)) widen(store->buffer, store->index);
-       }});
-}
-
 void apply_one(LoopKernel& kernel, const Vectorise& decision) {
   std::vector<bool> declared_inside(kernel.accumulators.size(), false);
   for (Nest& nest : kernel.nests) {
@@ -93,7 +74,7 @@ void apply_one(LoopKernel& kernel, const Vectorise& decision) {
       if (loop.var != decision.var) return;
       loop.kind = LoopKind::vector;
       loop.lanes = decision.lanes;
-      if (!loop.ordered) widen_scratch(kernel, loop);
+      if (!loop.ordered) widen_scratch(kernel, loop, ScratchAxis::innermost);
       ++inside;
     };
     visitor.leave = [&](Loop& loop) { inside -= loop.var == decision.var ? 1 : 0; };

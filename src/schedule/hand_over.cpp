@@ -5,6 +5,7 @@
 #include <map>
 
 #include "loops/walk.h"
+#include "schedule/transform.h"
 
 namespace tokamak {
 namespace {
@@ -68,15 +69,7 @@ class HandOver {
 
   BufferId row_of(ValueId value) {
     const auto [place, is_new] = rows_.emplace(value, BufferId{});
-    if (is_new) {
-      Buffer row;
-      row.name = "row" + std::to_string(kernel_.buffers.size());
-      row.type = {kernel_[value], {extent_}};
-      row.role = Buffer::Role::scratch;
-      row.aligned = true;
-      kernel_.buffers.push_back(std::move(row));
-      place->second = static_cast<BufferId>(kernel_.buffers.size() - 1);
-    }
+    if (is_new) place->second = add_scratch(kernel_, "row", {kernel_[value], {extent_}});
     return place->second;
   }
 

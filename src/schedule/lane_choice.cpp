@@ -5,6 +5,12 @@
 #include <unordered_map>
 
 namespace tokamak {
+namespace {
+
+/// Instructions of a sweep that does little but wait for its own last step.
+constexpr double kTrivialSweep = 3;
+
+}  // namespace
 
 LaneChoice::LaneChoice(const LoopKernel& loops, const Domain& domain, std::optional<size_t> axis,
                        const Cpu& cpu)
@@ -73,7 +79,6 @@ int LaneChoice::of_search(const Loop& loop) const {
   // A step is three instructions that wait for each other: four registers of any size, where the row is so
   // long that joining them does not matter.
   constexpr int64_t kRounds = 4;
-  constexpr double kTrivialSweep = 3;
   const Sizes sizes = sizes_in_lanes(loop);
   const int64_t wide = 4 * cpu_.vector_bytes / sizes.widest;
   if (sizes.cost <= kTrivialSweep && loop.extent >= kRounds * wide) return static_cast<int>(wide);
@@ -213,7 +218,6 @@ bool LaneChoice::loads_lane_by_lane() const {
 int LaneChoice::fitting(int64_t extent, const Sizes& sizes, bool sweeps) const {
   int64_t lanes = cpu_.vector_bytes / sizes.widest;
   // An accumulation takes about four cycles, in which the body of another one or three can start.
-  constexpr double kTrivialSweep = 3;
   constexpr double kCheapSweep = 24;
   if (sweeps && sizes.cost <= kCheapSweep) lanes *= 2;
   if (sweeps && sizes.cost <= kTrivialSweep && cpu_.vector_bytes < 64) lanes *= 2;

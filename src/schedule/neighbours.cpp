@@ -271,13 +271,7 @@ void keep_neighbours(LoopKernel& kernel, const KeepNeighbours& decision) {
   const int64_t places =
       kernel.extents[static_cast<size_t>(decision.var)] + decision.values.rbegin()->first - first;
   add_variable(kernel, kernel.variables[static_cast<size_t>(decision.var)] + "_kept", places);
-  Buffer row;
-  row.name = "row" + std::to_string(kernel.buffers.size());
-  row.type = {kernel[decision.values.begin()->second], {places}};
-  row.role = Buffer::Role::scratch;
-  row.aligned = true;
-  kernel.buffers.push_back(std::move(row));
-  const auto buffer = static_cast<BufferId>(kernel.buffers.size() - 1);
+  const BufferId buffer = add_scratch(kernel, "row", {kernel[decision.values.begin()->second], {places}});
   for (Nest& nest : kernel.nests) {
     replace_loops(nest.root, decision.var, [&](Loop& loop) -> std::vector<Stmt> {
       std::shared_ptr<Loop> before = row_loop(kernel, loop, decision, buffer);

@@ -68,14 +68,15 @@ class Staggering {
         row_(rows.var),
         extents_(kernel.extents_function()),
         parity_(modulo(Index::of(rows.var), 2, extents_)) {
+    std::vector<Stmt> fetches;  // of the last sweep, for rows to come
     for (Stmt& stmt : as_loop(rows.body.back())->body)
-      (std::holds_alternative<Prefetch>(stmt) ? fetches_ : last_.body).push_back(std::move(stmt));
+      (std::holds_alternative<Prefetch>(stmt) ? fetches : last_.body).push_back(std::move(stmt));
     rows.body.pop_back();
     for (Stmt& stmt : rows.body)
       (std::holds_alternative<Literal>(stmt) ? shared_ : own_.body).push_back(std::move(stmt));
     rows_ = std::move(rows);
     std::vector<Stmt>& joined = joined_sweep(own_.body).body;
-    joined.insert(joined.begin(), fetches_.begin(), fetches_.end());
+    joined.insert(joined.begin(), fetches.begin(), fetches.end());
   }
 
   std::vector<Stmt> run() {
@@ -121,7 +122,7 @@ class Staggering {
       body.push_back(std::move(stmt));
       const std::optional<ValueId> value = result_of(body.back());
       if (!value || names.count(*value) == 0) continue;
-      const BufferId place = add_scratch(kernel_[*value]);
+      const BufferId place = add_scratch(kernel_, "carried", {kernel_[*value], {2}});
       kernel_.values.push_back(kernel_[*value]);
       names[*value] = static_cast<ValueId>(kernel_.values.size() - 1);
       body.emplace_back(Store{place, {parity_}, *value});
@@ -130,16 +131,6 @@ class Staggering {
     own_.body = std::move(body);
     for (Stmt& stmt : last_.body)
       rename_operands(stmt, [&](ValueId value) { return names.count(value) != 0 ? names[value] : value; });
-  }
-
-  BufferId add_scratch(DType dtype) {
-    Buffer buffer;
-    buffer.name = "carried" + std::to_string(kernel_.buffers.size());
-    buffer.type = {dtype, {2}};
-    buffer.role = Buffer::Role::scratch;
-    buffer.aligned = true;
-    kernel_.buffers.push_back(std::move(buffer));
-    return static_cast<BufferId>(kernel_.buffers.size() - 1);
   }
 
   /// A loop over rows, of which `row` is the one that its statements are about.
@@ -198,7 +189,6 @@ class Staggering {
   std::vector<Stmt> shared_;    ///< what is the same for all rows
   Loop own_;                    ///< what a row does in its own turn
   Loop last_;                   ///< its last sweep
-  std::vector<Stmt> fetches_;   ///< what that brought into the cache for rows to come
   std::vector<Stmt> taken_up_;  ///< what that needs of its row, read again
 };
 

@@ -139,6 +139,37 @@ void flatten_dense_buffers(LoopKernel& kernel) {
   }
 }
 
+BufferId add_scratch(LoopKernel& kernel, const std::string& name, TensorType type) {
+  Buffer buffer;
+  buffer.name = name + std::to_string(kernel.buffers.size());
+  buffer.type = std::move(type);
+  buffer.role = Buffer::Role::scratch;
+  buffer.aligned = true;
+  kernel.buffers.push_back(std::move(buffer));
+  return static_cast<BufferId>(kernel.buffers.size() - 1);
+}
+
+void widen_scratch(LoopKernel& kernel, Loop& loop, ScratchAxis where) {
+  std::vector<bool> widened(kernel.buffers.size(), false);
+  auto add_axis = [&](auto& list, const auto& one) {
+    list.insert(where == ScratchAxis::outermost ? list.begin() : list.end(), one);
+  };
+  auto widen = [&](auto* access) {
+    if (access == nullptr || kernel[access->buffer].role != Buffer::Role::scratch) return;
+    if (std::any_of(access->index.begin(), access->index.end(),
+                    [&](const Index& part) { return mentions(part, loop.var); }))
+      return;  // it has one already
+    add_axis(access->index, Index::of(loop.var));
+    if (!widened[static_cast<size_t>(access->buffer)])
+      add_axis(kernel[access->buffer].type.shape, loop.extent);
+    widened[static_cast<size_t>(access->buffer)] = true;
+  };
+  walk(loop, {.visit = [&](Stmt& stmt) {
+         widen(std::get_if<Load>(&stmt));
+         widen(std::get_if<Store>(&stmt));
+       }});
+}
+
 void place_scratch(LoopKernel& kernel) {
   constexpr int64_t kAlignment = 64;
   int64_t offset = 0;

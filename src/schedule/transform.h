@@ -40,6 +40,14 @@ bool is_dense(const Buffer& buffer);
 /// they are.
 void flatten_dense_buffers(LoopKernel& kernel);
 
+/// Scratch of the kernel's tasks; its name is followed by its number.
+BufferId add_scratch(LoopKernel& kernel, const std::string& name, TensorType type);
+
+/// Scratch that belongs to one iteration of the loop gets a place for each, as lanes or iterations that run
+/// at once need: along a new axis.
+enum class ScratchAxis : uint8_t { outermost, innermost };
+void widen_scratch(LoopKernel& kernel, Loop& loop, ScratchAxis where);
+
 /// Gives scratch buffers their strides and offsets.
 void place_scratch(LoopKernel& kernel);
 

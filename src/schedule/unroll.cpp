@@ -140,25 +140,6 @@ void add_costs(const LoopKernel& kernel, const Loop& loop, const std::vector<Loo
   }
 }
 
-/// Scratch that belongs to an iteration needs a place for each when all run at once.
-void widen_scratch(LoopKernel& kernel, Loop& loop) {
-  std::set<BufferId> widened;
-  auto widen = [&](auto* access) {
-    if (access == nullptr || kernel[access->buffer].role != Buffer::Role::scratch) return;
-    if (std::any_of(access->index.begin(), access->index.end(),
-                    [&](const Index& index) { return mentions(index, loop.var); }))
-      return;  // it has one already
-    access->index.insert(access->index.begin(), Index::of(loop.var));
-    if (!widened.insert(access->buffer).second) return;
-    std::vector<int64_t>& shape = kernel[access->buffer].type.shape;
-    shape.insert(shape.begin(), loop.extent);
-  };
-  walk(loop, {.visit = [&](Stmt& stmt) {
-         widen(std::get_if<Load>(&stmt));
-         widen(std::get_if<Store>(&stmt));
-       }});
-}
-
 }  // namespace
 
 std::optional<Unroll> choose_unroll(const LoopKernel& kernel, const std::vector<LoopVar>& rows,
@@ -189,7 +170,7 @@ std::optional<Unroll> choose_unroll(const LoopKernel& kernel, const std::vector<
 void unroll(LoopKernel& kernel, const Unroll& decision) {
   for (Nest& nest : kernel.nests) {
     replace_loops(nest.root, decision.var, [&](Loop& loop) {
-      widen_scratch(kernel, loop);
+      widen_scratch(kernel, loop, ScratchAxis::outermost);
       const Differing differs(loop);
       std::vector<Iteration> iterations;
       for (int64_t i = 0; i < loop.extent; ++i) iterations.emplace_back(kernel, loop.var, i);
