@@ -11,7 +11,6 @@ MARGIN = 16
 WIDTH = 860
 NAMES_TO = 190  # where the names of rows end and the axis begins
 ROW = 20
-LEGEND = 30
 
 # Of the contestants; those of the ablation share them.
 COLOURS = {
@@ -28,6 +27,7 @@ COLOURS = {
     "pool": "#8250df",
     "vector-math": "#e16f24",
     "streaming": "#3fa7b5",
+    "blocking": "#d65c9e",
     "threads": "#1a9c5b",
 }
 
@@ -117,13 +117,18 @@ def quiet(x: float, y: float, anchor: str, text: str) -> str:
     return f'<text class="quiet" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
 
 
-def legend(names: Mapping[str, str], y: float) -> list[str]:
-    body, x = [], 0.0
+def legend(names: Mapping[str, str]) -> tuple[list[str], int]:
+    """Who has which colour, in as many lines as it takes, and where it ends."""
+    body: list[str] = []
+    x, y = 0.0, 12
     for key, title in names.items():
+        width = 30 + 7.2 * len(title)
+        if x > 0 and x + width > WIDTH:
+            x, y = 0.0, y + ROW
         body.append(f'<circle cx="{x + 5:.0f}" cy="{y - 4}" r="5" fill="{COLOURS[key]}"/>')
         body.append(f'<text x="{x + 15:.0f}" y="{y}">{escape(title)}</text>')
-        x += 30 + 7.2 * len(title)
-    return body
+        x += width
+    return body, y + 18
 
 
 def dots(
@@ -133,8 +138,8 @@ def dots(
     values = [v for row in rows for v in row.values.values()] + ([line] if line else [])
     axis = axis_for(values, NAMES_TO, WIDTH - 10)
     shown = {key: title for key, title in names.items() if any(key in row.values for row in rows)}
-    body = legend(shown, 12)
-    top, bottom = LEGEND, LEGEND + ROW * len(rows)
+    body, top = legend(shown)
+    bottom = top + ROW * len(rows)
     fine = axis.high / axis.low < 300
     for tick in axis.ticks(fine):
         x = axis.at(tick)
@@ -160,11 +165,11 @@ def lines(panels: Sequence[Panel], names: Mapping[str, str], x_label: str, y_lab
     """Two panels side by side, as many rows of them as it takes, all with the same axes."""
     points = [point for panel in panels for curve in panel.curves.values() for point in curve]
     shown = {key: title for key, title in names.items() if any(key in panel.curves for panel in panels)}
-    body = legend(shown, 12)
+    body, first = legend(shown)
     width, height = (WIDTH - 60) / 2, 230.0
     for i, panel in enumerate(panels):
         left = 40 + (i % 2) * (width + 20)
-        top = LEGEND + 24 + (i // 2) * (height + 60)
+        top = first + 24 + (i // 2) * (height + 60)
         across = axis_for([x for x, _ in points], left, left + width - 20)
         up = axis_for([y for _, y in points], top + height, top)
         body += grid(across, up, is_first=i % 2 == 0)
@@ -177,7 +182,7 @@ def lines(panels: Sequence[Panel], names: Mapping[str, str], x_label: str, y_lab
                 f"<title>{escape(f'{names[key]}: {y:.3g} at {number(x)}')}</title></circle>"
                 for x, y in curve
             ]
-    bottom = LEGEND + 24 + (len(panels) + 1) // 2 * (height + 60)
+    bottom = first + 24 + (len(panels) + 1) // 2 * (height + 60)
     body.append(quiet(40, bottom, "start", f"{y_label} over {x_label}"))
     return page(body, WIDTH, bottom + 6, f"{y_label} over {x_label}")
 

@@ -101,13 +101,17 @@ def prose(text: str) -> str:
     return " ".join(text.split())
 
 
+def processor_text(about: Mapping[str, Any]) -> str:
+    return f"{about['processor']}, {about['threads']} threads, {about['vectors']}"
+
+
 def introduce(page: Page, about: Mapping[str, Any]) -> None:
     versions = ", ".join(f"{TITLES[name]} {v}" for name, v in about["versions"].items() if name in PEERS)
     page.say(
         "# Benchmarks",
         "Written by `make bench`, which runs all of this: do not edit.",
         prose(
-            f"""{about["processor"]}, {about["threads"]} threads, {about["vectors"]}; Python
+            f"""{processor_text(about)}; Python
             {about["python"]}; {versions}. Tokamak compiles plain NumPy functions
             ([bench/workloads](../bench/workloads)); the others run what people write for them, on the same
             data, with the same number of threads. Every answer is compared with NumPy's in double precision
@@ -273,7 +277,9 @@ def show_failures(page: Page, measured: Sequence[Measured]) -> None:
         )
 
 
-def show_ablation(page: Page, measured: Sequence[Measured]) -> None:
+def show_ablation(page: Page, measured: Sequence[Measured], elsewhere: str) -> None:
+    """`elsewhere`: the machine, where it is another one than that of the other numbers."""
+
     def slowdown(m: Measured, name: str) -> float:
         return m.seconds[name] / m.seconds["tokamak"]
 
@@ -284,6 +290,7 @@ def show_ablation(page: Page, measured: Sequence[Measured]) -> None:
         prose(
             """How many times longer a call takes with one part of Tokamak turned off (`make bench
             ARGS=--ablate`)."""
+            + (f" Measured on another machine: {elsewhere}." if elsewhere else "")
         ),
     )
     rows = [Row(m.name, {n: slowdown(m, n) for n in names if n in m.seconds}) for m in members]
@@ -330,7 +337,9 @@ def write_page(folder: Path) -> Path:
         show_memory(page, measured)
     show_growth(page, growth)
     if ablation:
-        show_ablation(page, load(ablation, "workloads"))
+        machine = processor_text(ablation["about"])
+        is_same = not results or machine == processor_text(results["about"])
+        show_ablation(page, load(ablation, "workloads"), "" if is_same else machine)
     if compiling:
         show_compile_cost(page, compiling)
     show_failures(page, measured + growth)

@@ -84,6 +84,11 @@ def laid_out(x: Array, order: Sequence[int]) -> Array:
     return _permuted(row_major, back)._with_weak(x._weak)
 
 
+def by_rows(x: Array) -> Array:
+    """The elements of x with their axes in memory in the order in which they are, as those of most arrays lie already."""
+    return x if are_by_rows((x,)) else laid_out(x, range(x.ndim))
+
+
 def _is_repeated(x: Array) -> bool:
     return x._traced and _sharing.is_stretched(x.shape, x._numpy_strides())
 

@@ -17,7 +17,7 @@ import charts  # noqa: E402
 import report  # noqa: E402
 import targets  # noqa: E402
 import workloads  # noqa: E402
-from contestants import CONTESTANTS  # noqa: E402
+from contestants import ABLATIONS, CONTESTANTS  # noqa: E402
 from exchange import Folder  # noqa: E402
 from measure import Measured  # noqa: E402
 from roofline import Limits  # noqa: E402
@@ -135,17 +135,20 @@ def test_page(tmp_path):
         "limits": vars(Limits(read=1e10, copy=1e10, add=1e10, flops=1e11)),
     }
     report.save(tmp_path / "benchmarks" / "results.json", about, results, growth)
-    ablation = Measured("softmax", "large", "softmax", "f32", None, {"tokamak": 1e-3, "fusion": 2e-3})
-    report.save(tmp_path / "benchmarks" / "ablation.json", about, [ablation], [])
+    ablation = Measured("softmax", "large", "softmax", "f32", None, {one.name: 2e-3 for one in ABLATIONS})
+    ablation.seconds["tokamak"] = 1e-3
+    elsewhere = about | {"processor": "another processor"}
+    report.save(tmp_path / "benchmarks" / "ablation.json", elsewhere, [ablation], [])
     report.save(
         tmp_path / "alone" / "benchmarks" / "ablation.json",
         about | {"versions": {"fusion": "1"}},
         [ablation],
         [],
     )
-    assert "2.00x" in report.write_page(tmp_path / "alone").read_text()
+    alone = report.write_page(tmp_path / "alone").read_text()
+    assert "2.00x" in alone and "another machine" not in alone
     page = report.write_page(tmp_path).read_text()
-    for text in ("Asked and reached", "First call", "Memory", "Growth", "no \\| such thing", "2.00x"):
+    for text in ("Asked and reached", "First call", "Memory", "Growth", "no \\| such thing", "2.00x", "another processor"):
         assert text in page
     for svg in (tmp_path / "benchmarks").glob("*.svg"):
         ET.fromstring(svg.read_text())

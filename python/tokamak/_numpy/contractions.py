@@ -45,8 +45,8 @@ def matmul(x1: Any, x2: Any) -> Any:
     if stacked < 1:
         return made
     # Matrices lie by rows, and the axes along which they are stacked as they are gone through.
-    if _memory_order.are_by_rows(arrays):
-        return _memory_order.laid_out(made, range(made.ndim))
+    if stacked == 1 or _memory_order.are_by_rows(arrays):
+        return _memory_order.by_rows(made)
     strides = [_memory_order.telling_strides(x)[:-2] for x in arrays]
     order = _native.common_order([[0] * (stacked - len(one)) + one for one in strides], stacked)
     return _memory_order.laid_out(made, [*order, *range(stacked, made.ndim)])

@@ -16,8 +16,11 @@ from . import contractions, outs, ufunc_at, ufunc_methods, ufuncs, writing
 
 
 def array_ufunc(ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-    if not options and method == "__call__" and ufunc.signature is None and ufunc in TABLE:
-        return ufuncs.call(ufunc, *inputs)  # as most calls are
+    if not options and method == "__call__":  # as most calls are
+        if ufunc is np.matmul:
+            return contractions.matmul(*inputs)
+        if ufunc.signature is None and ufunc in TABLE:
+            return ufuncs.call(ufunc, *inputs)
     if is_tracing() and ufunc not in TABLE and ufunc.signature is None and not _any_traced([inputs, options]):
         return getattr(ufunc, method)(*_known(inputs), **_known(options))
     what = name_of(ufunc) + ("" if method == "__call__" else f".{method}")

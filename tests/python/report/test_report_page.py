@@ -1,5 +1,7 @@
 """The page in a browser: what is shown, at which width and in which colours."""
 
+import re
+
 import pytest
 import tokamak as tk
 from report_programs import f32, unrolled
@@ -63,7 +65,8 @@ def test_what_does_not_run_says_so(browser, tmp_path):
     tab = browser.open(tmp_path / "empty.html")
     shown = tab.run("document.getElementById('page').innerText")
     assert "needed for 1 operation without elements" in shown and "no kernels run" in shown
-    assert "it does not run: there are no elements" in shown and "0 ns" not in shown
+    assert "it does not run: there are no elements" in shown
+    assert re.search(r"(?<![\d.])0 ns", shown) is None  # of a kernel; the call around it may well take 670 ns
     assert "A call takes no memory beside its arguments and constants." in shown
     assert tab.run("document.querySelectorAll('svg.roofline, .memory svg').length") == 0
     assert tab.problems == []
