@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <functional>
 #include <numeric>
 
 #include "loops/lower.h"
@@ -20,10 +19,11 @@
 #include "schedule/sink.h"
 #include "schedule/stage.h"
 #include "schedule/stagger.h"
+#include "schedule/store_choice.h"
+#include "schedule/sweep_choice.h"
 #include "schedule/transform.h"
 #include "schedule/turn.h"
 #include "schedule/unroll.h"
-#include "support/parts.h"
 
 namespace tokamak {
 namespace {
@@ -42,9 +42,6 @@ constexpr int64_t kFewRegisters = 2;
 /// A sweep is shared among tasks when there are fewer rows than this, and this many elements in all.
 constexpr int64_t kFewRows = 16;
 constexpr int64_t kLongSweep = 1 << 16;
-constexpr int64_t kLine = 64;  ///< bytes of a cache line
-/// In so many of them, the two at the ends that are not stored whole do not matter.
-constexpr int64_t kManyLines = 64;
 
 class Chooser {
  public:
@@ -78,7 +75,7 @@ class Chooser {
       if (sinks_) decide(Sink{static_cast<LoopVar>(*vector_axis_)});
       vectorise_lane_loops();  // before ranges are separated: loops that have lanes get no branches inside
       if (has_ranges_to_separate(result_.loops)) {
-        decide(Separate{.aligned = !streamed().empty()});
+        decide(Separate{.aligned = streams()});
       } else {
         stage_tiles();
         finish_rows();
@@ -119,8 +116,8 @@ class Chooser {
       }
       decide(Vectorise{var, lanes});
       if (!swept_.empty()) {
-        widen_searches(var, lanes);
-        jam_sums(var, lanes);
+        decide(choose_wide_searches(result_.loops, var, lanes, lane_choice()));
+        decide(choose_jammed_sums(result_.loops, var, lanes, lane_choice()));
       }
     }
     if (part_of_columns) limit();
@@ -140,6 +137,10 @@ class Chooser {
   void decide(const Decision& decision) {
     result_.decisions += to_string(decision, result_.loops) + "\n";
     apply(result_.loops, decision);
+  }
+
+  void decide(const std::vector<Decision>& decisions) {
+    for (const Decision& decision : decisions) decide(decision);
   }
 
   int64_t extent(LoopVar var) const { return result_.loops.extents[static_cast<size_t>(var)]; }
@@ -235,8 +236,8 @@ class Chooser {
                                          : choice.of_long_sweep(extent(var));
     if (!lanes_are_rows) {
       decide(Vectorise{var, lanes});
-      widen_searches(var, lanes);
-      jam_counts(var, lanes);
+      decide(choose_wide_searches(result_.loops, var, lanes, lane_choice()));
+      decide(choose_jammed_counts(result_.loops, var, lanes, lane_choice()));
       vector_step_ = lanes;
       return;
     }
@@ -334,60 +335,6 @@ class Chooser {
       });
     }
     return found;
-  }
-
-  /// Sweeps that only look for a largest or smallest element have little to do while they wait, and the order
-  /// does not matter to them: they may have more lanes than the others.
-  void widen_searches(LoopVar var, int lanes) {
-    const LaneChoice choice = lane_choice();
-    decide_for_sweeps(var, [&](const Loop& loop, int sweep) -> std::optional<Decision> {
-      const int wide = std::min(4 * lanes, choice.of_search(loop));
-      return wide > lanes ? std::optional<Decision>(Widen{var, sweep, wide}) : std::nullopt;
-    });
-  }
-
-  void jam_counts(LoopVar var, int lanes) {
-    const LaneChoice choice = lane_choice();
-    decide_for_sweeps(var, [&](const Loop& loop, int sweep) -> std::optional<Decision> {
-      const int wide = choice.of_count(loop);
-      return wide > lanes ? std::optional<Decision>(Jam{var, sweep, wide}) : std::nullopt;
-    });
-  }
-
-  /// Sums of what takes long to compute wait for it: two registers of them are worked on at once.
-  void jam_sums(LoopVar var, int lanes) {
-    if (extent(var) % (2 * lanes) != 0 || lanes < lane_choice().of_a_register()) return;
-    decide_for_sweeps(var, [&](const Loop& loop, int sweep) -> std::optional<Decision> {
-      return sums_long_chains(loop) ? std::optional<Decision>(Jam{var, sweep, 2 * lanes}) : std::nullopt;
-    });
-  }
-
-  /// What `choose` says of every loop over `var`, which are numbered, before any of it is carried out.
-  void decide_for_sweeps(LoopVar var,
-                         const std::function<std::optional<Decision>(const Loop&, int)>& choose) {
-    std::vector<Decision> decisions;
-    int sweep = 0;
-    for (const Nest& nest : result_.loops.nests) {
-      for_each_loop(nest.root, [&](const Loop& loop) {
-        if (loop.var != var) return;
-        if (const std::optional<Decision> decision = choose(loop, sweep++)) decisions.push_back(*decision);
-      });
-    }
-    for (const Decision& decision : decisions) decide(decision);
-  }
-
-  bool sums_long_chains(const Loop& loop) const {
-    constexpr double kLongChain = 16;
-    bool sums = false;
-    for (const Stmt& stmt : loop.body) {
-      if (as_loop(stmt) != nullptr) return false;
-      const auto* step = std::get_if<Accumulate>(&stmt);
-      if (step == nullptr) continue;
-      const Accumulator& accumulator = result_.loops[step->accumulator];
-      if (accumulator.op != Op::reduce_sum || !is_float(accumulator.dtype)) return false;
-      sums = true;
-    }
-    return sums && sizes_of(result_.loops, loop).cost > kLongChain;
   }
 
   int sweep_count() const {
@@ -546,53 +493,24 @@ class Chooser {
     }
   }
 
-  /// Outputs that are stored past the caches.
-  std::vector<BufferId> streamed() const {
-    std::vector<BufferId> large;
-    if (!own_outputs_ || !is_enabled(Part::streaming)) return large;
-    const int64_t enough = read_soon_ ? cpu_.l3_bytes : cpu_.l2_bytes;
-    for (size_t i = 0; i < result_.loops.buffers.size(); ++i) {
-      const Buffer& buffer = result_.loops.buffers[i];
-      if (buffer.role == Buffer::Role::output && buffer.type.bytes() > enough &&
-          fills_lines(static_cast<BufferId>(i)))
-        large.push_back(static_cast<BufferId>(i));
-    }
-    return large;
+  StoreChoice store_choice() const {
+    return {result_.loops, domain_, vector_is_swept(), read_soon_, cpu_};
   }
 
-  /// Whether what is stored one after the other is whole cache lines: parts of lines are slow to store past
-  /// the caches.
-  bool fills_lines(BufferId id) const {
-    if (!domain_.has_sweep) return true;
-    const Buffer& buffer = result_.loops[id];
-    const Shape& shape = buffer.type.shape;
-    if (!vector_is_swept() || shape.size() != domain_.extents.size()) return false;
-    const int64_t row = shape.back() * static_cast<int64_t>(size_of(buffer.type.dtype));
-    return row % kLine == 0 || (row >= kManyLines * kLine && can_align(result_.loops, id));
-  }
+  bool streams() const { return own_outputs_ && !store_choice().streamed().empty(); }
 
   void stream() {
-    for (BufferId buffer : streamed()) {
+    if (!own_outputs_) return;
+    for (BufferId buffer : store_choice().streamed()) {
       decide(Stream{buffer});
-      const TensorType& type = result_.loops[buffer].type;
-      const int64_t row =
-          type.shape.empty() ? 0 : type.shape.back() * static_cast<int64_t>(size_of(type.dtype));
-      if (row % kLine != 0 && can_align(result_.loops, buffer)) decide(Align{buffer});
+      if (store_choice().begins_within_lines(buffer)) decide(Align{buffer});
     }
   }
 
-  /// Where registers are as wide as cache lines, one that is not stored to one line is stored to two. What is
-  /// read from the same places of other rows is aligned with it.
   void align_stores() {
-    if (!own_outputs_ || domain_.has_sweep || cpu_.vector_bytes != kLine) return;
-    const std::vector<BufferId> past_the_caches = streamed();
-    for (size_t i = 0; i < result_.loops.buffers.size(); ++i) {
-      const auto buffer = static_cast<BufferId>(i);
-      if (result_.loops[buffer].role != Buffer::Role::output || !can_align(result_.loops, buffer) ||
-          std::find(past_the_caches.begin(), past_the_caches.end(), buffer) != past_the_caches.end() ||
-          is_aligned(result_.loops, buffer))
-        continue;
-      decide(Align{buffer});
+    if (!own_outputs_) return;
+    for (BufferId buffer : store_choice().through_caches()) {
+      if (can_align(result_.loops, buffer) && !is_aligned(result_.loops, buffer)) decide(Align{buffer});
     }
   }
 

@@ -1,0 +1,68 @@
+#include "schedule/sweep_choice.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "loops/walk.h"
+#include "schedule/axes.h"
+
+namespace tokamak {
+namespace {
+
+/// What `choose` says of every loop over `var` and its number.
+template <class Choose>
+std::vector<Decision> for_sweeps(const LoopKernel& kernel, LoopVar var, Choose choose) {
+  std::vector<Decision> decisions;
+  int sweep = 0;
+  for (const Nest& nest : kernel.nests) {
+    for_each_loop(nest.root, [&](const Loop& loop) {
+      if (loop.var != var) return;
+      if (const std::optional<Decision> decision = choose(loop, sweep++)) decisions.push_back(*decision);
+    });
+  }
+  return decisions;
+}
+
+bool sums_long_chains(const LoopKernel& kernel, const Loop& loop) {
+  constexpr double kLongChain = 16;
+  bool sums = false;
+  for (const Stmt& stmt : loop.body) {
+    if (as_loop(stmt) != nullptr) return false;
+    const auto* step = std::get_if<Accumulate>(&stmt);
+    if (step == nullptr) continue;
+    const Accumulator& accumulator = kernel[step->accumulator];
+    if (accumulator.op != Op::reduce_sum || !is_float(accumulator.dtype)) return false;
+    sums = true;
+  }
+  return sums && sizes_of(kernel, loop).cost > kLongChain;
+}
+
+}  // namespace
+
+std::vector<Decision> choose_wide_searches(const LoopKernel& kernel, LoopVar var, int lanes,
+                                           const LaneChoice& choice) {
+  return for_sweeps(kernel, var, [&](const Loop& loop, int sweep) -> std::optional<Decision> {
+    const int wide = std::min(4 * lanes, choice.of_search(loop));
+    return wide > lanes ? std::optional<Decision>(Widen{var, sweep, wide}) : std::nullopt;
+  });
+}
+
+std::vector<Decision> choose_jammed_counts(const LoopKernel& kernel, LoopVar var, int lanes,
+                                           const LaneChoice& choice) {
+  return for_sweeps(kernel, var, [&](const Loop& loop, int sweep) -> std::optional<Decision> {
+    const int wide = choice.of_count(loop);
+    return wide > lanes ? std::optional<Decision>(Jam{var, sweep, wide}) : std::nullopt;
+  });
+}
+
+std::vector<Decision> choose_jammed_sums(const LoopKernel& kernel, LoopVar var, int lanes,
+                                         const LaneChoice& choice) {
+  const int64_t extent = kernel.extents[static_cast<size_t>(var)];
+  if (extent % (2 * lanes) != 0 || lanes < choice.of_a_register()) return {};
+  return for_sweeps(kernel, var, [&](const Loop& loop, int sweep) -> std::optional<Decision> {
+    return sums_long_chains(kernel, loop) ? std::optional<Decision>(Jam{var, sweep, 2 * lanes})
+                                          : std::nullopt;
+  });
+}
+
+}  // namespace tokamak
