@@ -3,6 +3,7 @@
 #include <llvm/IR/MDBuilder.h>
 
 #include "codegen/codegen.h"
+#include "ir/layout.h"
 
 namespace tokamak::codegen {
 namespace {
@@ -38,7 +39,8 @@ Extent extent_of(FunctionState& f, BufferId id) {
   const Buffer& buffer = f.kernel[id];
   if (buffer.role == Buffer::Role::scratch) {
     Value* begin = as_number(f, emit_base(f, id));
-    return {begin, f.b.CreateAdd(begin, number(f, buffer.type.bytes()))};
+    const int64_t bytes = byte_range(buffer.type, buffer.strides.data()).end;
+    return {begin, f.b.CreateAdd(begin, number(f, bytes))};
   }
   return {extent_field(f, id, offsetof(BufferExtent, begin), "begin"),
           extent_field(f, id, offsetof(BufferExtent, end), "end")};

@@ -410,7 +410,7 @@ void emit_transpose(FunctionState& f, const TransposeTile& tile) {
   Value* matrix = emit_address(f, tile.matrix, tile.index).first;
   Value* matrix_stride = number(tile.distance);
   Value* in_tile = emit_base(f, tile.tile);
-  Value* tile_stride = number(scratch.type.shape[1] * size);
+  Value* tile_stride = number(scratch.strides[0]);
   Value* rows = emit_count(f, tile.rows);
   Value* columns = emit_count(f, tile.columns);
   if (f.kernel.bounds_checked) {

@@ -32,7 +32,7 @@ class Printer {
          << buffers(Buffer::Role::output) << ") {\n";
     for (const Buffer& buffer : kernel_.buffers) {
       if (buffer.role == Buffer::Role::scratch)
-        line(1, "scratch %" + buffer.name + ": " + to_string(buffer.type));
+        line(1, "scratch %" + buffer.name + ": " + to_string(buffer.type) + spread(buffer));
       if (buffer.role == Buffer::Role::partial)
         line(1, "partial %" + buffer.name + ": " + to_string(buffer.type));
     }
@@ -53,6 +53,11 @@ class Printer {
       if (buffer.strides != dense_strides(buffer.type)) text += " strided";
     }
     return text;
+  }
+  /// Strides come with places, which are given last.
+  static std::string spread(const Buffer& buffer) {
+    if (buffer.strides.empty() || buffer.strides == dense_strides(buffer.type)) return "";
+    return ", rows " + std::to_string(buffer.strides[0]) + " bytes apart";
   }
   void line(int depth, const std::string& text) {
     out_ << std::string(static_cast<size_t>(depth) * 2, ' ') << text << "\n";

@@ -493,9 +493,7 @@ class Chooser {
     }
   }
 
-  StoreChoice store_choice() const {
-    return {result_.loops, domain_, vector_is_swept(), read_soon_, cpu_};
-  }
+  StoreChoice store_choice() const { return {result_.loops, domain_, vector_is_swept(), read_soon_, cpu_}; }
 
   bool streams() const { return own_outputs_ && !store_choice().streamed().empty(); }
 

@@ -13,9 +13,11 @@ namespace {
 /// Rows that lie anywhere are not found by the processor itself: it takes several to hide how long each
 /// takes.
 constexpr int64_t kFarAhead = 8;
-/// Of rows one after the other, so many bytes are on their way: what is nearer comes too late, and the
-/// processor itself does not look beyond a page.
+/// Of elements one after the other, so many bytes are on their way: what is nearer comes too late, and the
+/// processor itself does not look beyond a page. Of rows it is twice as much: between their sweeps memory
+/// would be idle unless what the next rows need is still being fetched when they begin.
 constexpr int64_t kBytesAhead = 4096;
+constexpr int64_t kBytesOfRowsAhead = 8192;
 /// What is fetched goes to the second cache, which has more lines on their way at once, and leaves the first
 /// one to what is worked on. So many bytes that are needed soon do not disturb that.
 constexpr int64_t kFewBytes = 16 << 10;
@@ -112,7 +114,7 @@ int64_t rows_ahead(const LoopKernel& kernel, const FetchAhead& where, const Load
   const auto size = static_cast<int64_t>(size_of(kernel[load.buffer].type.dtype));
   const int64_t columns = kernel.extents[static_cast<size_t>(where.lanes)];
   const int64_t read = where.row == where.sweep ? std::min(*distance, columns * size) : *distance;
-  return std::max<int64_t>(kBytesAhead / read, 1);
+  return std::max<int64_t>(kBytesOfRowsAhead / read, 1);
 }
 
 /// What fetches a read of the next row: where the place comes from data, that is read first. After the last

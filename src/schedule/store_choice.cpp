@@ -30,9 +30,8 @@ std::vector<BufferId> StoreChoice::streamed() const {
   if (!is_enabled(Part::streaming)) return {};
   const int64_t enough = read_soon_ ? cpu_.l3_bytes : cpu_.l2_bytes;
   std::vector<BufferId> large = outputs();
-  std::erase_if(large, [&](BufferId output) {
-    return loops_[output].type.bytes() <= enough || !fills_lines(output);
-  });
+  std::erase_if(
+      large, [&](BufferId output) { return loops_[output].type.bytes() <= enough || !fills_lines(output); });
   return large;
 }
 

@@ -61,6 +61,18 @@ def test_any_length_of_rows(dtype, length):
     np.testing.assert_allclose(got.astype(np.float64), wanted, rtol=tolerance, atol=tolerance / 100)
 
 
+@pytest.mark.parametrize("length", [512, 1024, 1536, 2048, 3072])
+def test_rows_of_scratch_that_are_spread_are_within_bounds(length):
+    """A multiple of 4 KB apart they would be in each other's way, so some lie further apart than they are long."""
+    x = numbers((37, length))
+    plain = tk.jit(softmax)(x)
+    tk.set_checks("bounds")
+    try:
+        np.testing.assert_array_equal(tk.jit(softmax)(x), plain)
+    finally:
+        tk.set_checks("")
+
+
 def test_they_are_staggered():
     x = numbers((256, 1024))
     assert is_staggered(softmax, x)
