@@ -5,6 +5,7 @@
 #include "codegen/access_check.h"
 #include "codegen/index_emit.h"
 #include "loops/walk.h"
+#include "support/cache_line.h"
 
 namespace tokamak::codegen {
 namespace {
@@ -429,13 +430,12 @@ void emit_transpose(FunctionState& f, const TransposeTile& tile) {
 }
 
 void emit_prefetch(FunctionState& f, const Prefetch& prefetch) {
-  constexpr uint64_t kLine = 64;
   const Address address = emit_address(f, prefetch.buffer, prefetch.index);
   const uint64_t bytes = size_of(f.kernel[prefetch.buffer].type.dtype) * f.width;
   Value* reading = f.b.getInt32(0);
   Value* close = f.b.getInt32(prefetch.to_first ? 3 : 2);
   Value* data = f.b.getInt32(1);
-  for (uint64_t offset = 0; offset < bytes; offset += kLine) {
+  for (uint64_t offset = 0; offset < bytes; offset += kCacheLine) {
     Value* line = f.b.CreateConstGEP1_64(f.b.getInt8Ty(), address.first, offset);
     f.b.CreateIntrinsic(llvm::Intrinsic::prefetch, {line->getType()}, {line, reading, close, data});
   }

@@ -5,14 +5,10 @@
 #include <numeric>
 
 #include "runtime/thread_pool.h"
+#include "support/cache_line.h"
 #include "support/rounding.h"
 
 namespace tokamak {
-namespace {
-
-constexpr int64_t kLineBytes = 64;  // of a cache
-
-}  // namespace
 
 BlockChoice::BlockChoice(const FusedKernel& kernel, CompiledProduct& product, const Cpu& cpu)
     : kernel_(kernel), shape_(product_shape(kernel.body, *kernel.product)), result_(product), cpu_(cpu) {}
@@ -196,7 +192,7 @@ void BlockChoice::choose_tiles(const CompiledStage& stage) {
 
 int64_t BlockChoice::column_unit(const CompiledStage& stage) const {
   if (!stage.rhs.in_columns || !is_packed_with_blocks(stage.rhs, true)) return stage.method->b_panel();
-  return kLineBytes / static_cast<int64_t>(size_of(stage.rhs.dtype));
+  return kCacheLine / static_cast<int64_t>(size_of(stage.rhs.dtype));
 }
 
 int64_t BlockChoice::many_blocks() { return 4 * enough_blocks(); }

@@ -9,6 +9,7 @@
 #include "library/pack.h"
 #include "library/pack_pairs.h"
 #include "library/windows.h"
+#include "support/cache_line.h"
 #include "support/rounding.h"
 #include "tokamak/errors.h"
 
@@ -40,8 +41,6 @@ int64_t k_block_for(int64_t k, const ProductKernels& kernels, const Cpu& cpu) {
 }
 
 namespace {
-
-constexpr int64_t kCacheLine = 64;
 
 /// Large panels, which are walked over a part of k at a time, begin where these parts do not all fall into
 /// the same sets of a cache: at odd multiples of kStagger.

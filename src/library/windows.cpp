@@ -4,13 +4,13 @@
 #include <cstring>
 #include <limits>
 
+#include "support/cache_line.h"
 #include "support/rounding.h"
 
 namespace tokamak {
 namespace {
 
 constexpr int kFree = -1;
-constexpr int64_t kCacheLine = 64;
 
 }  // namespace
 

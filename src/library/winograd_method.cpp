@@ -7,13 +7,13 @@
 #include "library/kernels.h"
 #include "library/pack.h"
 #include "library/packed_method.h"
+#include "support/cache_line.h"
 #include "support/rounding.h"
 #include "tokamak/errors.h"
 
 namespace tokamak {
 namespace {
 
-constexpr int64_t kCacheLine = 64;
 constexpr int64_t kWindow = 9;   // elements
 constexpr int64_t kPasses = 4;   // rows of the transformed tile
 constexpr int64_t kNumbers = 4;  // of a pass, for every tile and channel

@@ -5,11 +5,11 @@
 #include "loops/walk.h"
 #include "schedule/axes.h"
 #include "schedule/transform.h"
+#include "support/cache_line.h"
 
 namespace tokamak {
 namespace {
 
-constexpr int64_t kLine = 64;
 /// Rounds of a row for which the one before the first line is worth its while.
 constexpr int64_t kManyRounds = 8;
 
@@ -50,7 +50,7 @@ std::optional<Index> elements_before_line(const LoopKernel& kernel, const Loop& 
     return std::nullopt;
   const std::optional<Index> position = linear_position(kernel[buffer], store->index);
   if (!position || linear_coefficient(*position, loop.var) != 1) return std::nullopt;
-  const int64_t in_line = kLine / static_cast<int64_t>(size_of(kernel[buffer].type.dtype));
+  const int64_t in_line = kCacheLine / static_cast<int64_t>(size_of(kernel[buffer].type.dtype));
   const Index first = *position - Index::of(loop.var);
   const Index before = modulo(first * (in_line - 1), in_line, kernel.extents_function());
   return before == Index(0) ? std::nullopt : std::optional(before);
@@ -65,7 +65,8 @@ void align_inside(LoopKernel& kernel, std::vector<Stmt>& all, BufferId buffer) {
     if (before) {
       Stmt copy = deep_copy(stmt);
       Loop& head = *as_loop(copy);
-      head.extent = std::min(head.extent, kLine / static_cast<int64_t>(size_of(kernel[buffer].type.dtype)));
+      head.extent =
+          std::min(head.extent, kCacheLine / static_cast<int64_t>(size_of(kernel[buffer].type.dtype)));
       head.bound = before;
       body.push_back(std::move(copy));
       loop->bound = Index(loop->extent) - *before;

@@ -9,12 +9,11 @@
 #include "ops/record.h"
 #include "schedule/axes.h"
 #include "schedule/transform.h"
+#include "support/cache_line.h"
 #include "support/rounding.h"
 
 namespace tokamak {
 namespace {
-
-constexpr int64_t kLine = 64;  ///< bytes of a cache line
 
 /// The innermost loop over `var`, when it is the only one.
 const Loop* find_plain_loop(const LoopKernel& kernel, LoopVar var) {
@@ -298,7 +297,7 @@ void keep_rows(LoopKernel& kernel, const KeepRows& decision) {
     });
     for (BufferId buffer : kept) {
       TensorType& type = kernel[buffer].type;
-      const int64_t in_line = kLine / static_cast<int64_t>(size_of(type.dtype));
+      const int64_t in_line = kCacheLine / static_cast<int64_t>(size_of(type.dtype));
       type.shape = {rows, round_up(type.shape[0], in_line)};  // every row is aligned
     }
     walk(nest.root, {.visit = [&](Stmt& stmt) {

@@ -7,11 +7,11 @@
 #include "loops/walk.h"
 #include "schedule/axes.h"
 #include "schedule/transform.h"
+#include "support/cache_line.h"
 
 namespace tokamak {
 namespace {
 
-constexpr int64_t kLine = 64;
 /// Rows of scratch that two rows need at once stay in the second cache beside what is read and written.
 constexpr int64_t kShareOfCache = 4;
 
@@ -44,7 +44,7 @@ bool only_stores_lines(const LoopKernel& kernel, const Loop& loop) {
     if (store == nullptr) return true;
     const Buffer& buffer = kernel[store->buffer];
     return buffer.role == Buffer::Role::output &&
-           loop.extent * static_cast<int64_t>(size_of(buffer.type.dtype)) % kLine == 0;
+           loop.extent * static_cast<int64_t>(size_of(buffer.type.dtype)) % kCacheLine == 0;
   });
 }
 

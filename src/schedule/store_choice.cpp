@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "schedule/align.h"
+#include "support/cache_line.h"
 #include "support/parts.h"
 
 namespace tokamak {
 namespace {
 
-constexpr int64_t kLine = 64;  ///< bytes of a cache line
 /// In so many of them, the two at the ends that are not stored whole do not matter.
 constexpr int64_t kManyLines = 64;
 
@@ -40,7 +40,7 @@ bool StoreChoice::fills_lines(BufferId output) const {
   if (!domain_.has_sweep) return true;
   if (!sweeps_in_lanes_ || loops_[output].type.shape.size() != domain_.extents.size()) return false;
   const int64_t row = row_bytes(output);
-  return row % kLine == 0 || (row >= kManyLines * kLine && can_align(loops_, output));
+  return row % kCacheLine == 0 || (row >= kManyLines * kCacheLine && can_align(loops_, output));
 }
 
 int64_t StoreChoice::row_bytes(BufferId buffer) const {
@@ -49,11 +49,11 @@ int64_t StoreChoice::row_bytes(BufferId buffer) const {
 }
 
 bool StoreChoice::begins_within_lines(BufferId streamed) const {
-  return row_bytes(streamed) % kLine != 0 && can_align(loops_, streamed);
+  return row_bytes(streamed) % kCacheLine != 0 && can_align(loops_, streamed);
 }
 
 std::vector<BufferId> StoreChoice::through_caches() const {
-  if (domain_.has_sweep || cpu_.vector_bytes != kLine) return {};
+  if (domain_.has_sweep || cpu_.vector_bytes != kCacheLine) return {};
   const std::vector<BufferId> past = streamed();
   std::vector<BufferId> through = outputs();
   std::erase_if(through,

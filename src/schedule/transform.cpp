@@ -4,6 +4,7 @@
 
 #include "ir/layout.h"
 #include "loops/walk.h"
+#include "support/cache_line.h"
 #include "support/rounding.h"
 
 namespace tokamak {
@@ -173,8 +174,6 @@ void widen_scratch(LoopKernel& kernel, Loop& loop, ScratchAxis where) {
 
 namespace {
 
-constexpr int64_t kAlignment = 64;  // of scratch, and of its rows that are spread
-
 /// How many bytes apart rows of scratch begin, of which some are read while others are written. Processors
 /// compare the last 12 bits of addresses to find the stores that a load has to wait for, and choose places in
 /// the first cache by them: rows that are a multiple of 4 KB apart would be in each other's way.
@@ -182,7 +181,7 @@ int64_t distance_of_rows(int64_t row_bytes, int64_t rows) {
   constexpr int64_t kAlike = 4096;
   constexpr int64_t kMostRows = 8;  // of more, each would be next to another one anyway
   if (rows < 2 || rows > kMostRows || row_bytes < kAlike / 2) return row_bytes;
-  const int64_t apart = round_down(kAlike / rows, kAlignment);
+  const int64_t apart = round_down(kAlike / rows, kCacheLine);
   const int64_t beyond = row_bytes % kAlike;
   if (beyond >= apart / 2 && beyond <= kAlike - apart / 2) return row_bytes;
   return round_up(row_bytes - apart, kAlike) + apart;
@@ -198,7 +197,7 @@ void place_scratch(LoopKernel& kernel) {
     buffer.scratch_offset = offset;
     if (buffer.type.shape.size() > 1)
       buffer.strides[0] = distance_of_rows(buffer.strides[0], buffer.type.shape[0]);
-    offset += round_up(byte_range(buffer.type, buffer.strides.data()).end, kAlignment);
+    offset += round_up(byte_range(buffer.type, buffer.strides.data()).end, kCacheLine);
   }
   kernel.scratch_bytes = offset;
 }

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "support/cache_line.h"
 #include "tokamak/errors.h"
 
 namespace tokamak {
@@ -28,13 +29,12 @@ template <class Square>
   using T = typename Square::Element;
   constexpr int64_t kSide = Square::kSide;
   constexpr int64_t kBytes = sizeof(T);
-  constexpr int64_t kLine = 64;
   const int64_t whole_rows = rows / kSide * kSide;
   const int64_t whole_columns = columns / kSide * kSide;
   for (int64_t i = 0; i < whole_rows; i += kSide) {
     if (i + 2 * kSide <= whole_rows) {
       for (int64_t row = i + kSide; row < i + 2 * kSide; ++row) {
-        for (int64_t byte = 0; byte < columns * kBytes; byte += kLine)
+        for (int64_t byte = 0; byte < columns * kBytes; byte += kCacheLine)
           __builtin_prefetch(from + row * from_stride + byte);
       }
     }
