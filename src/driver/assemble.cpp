@@ -260,7 +260,7 @@ class Assembly {
     if (from.maker != nullptr) {
       to.place = {Place::Kind::block, 0};
       to.maker = block_maker(stage_kernel(step, stage), from, plan);
-      to.packed = packed_place(step, stage, is_lhs, plan);
+      if (from.ahead) to.packed = packed_place(step, stage, is_lhs, plan);
       return to;
     }
     const Value array = stage_kernel(step, stage).inputs[from.input];

@@ -1,7 +1,9 @@
 #include "driver/cut_depth.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <functional>
 
 #include "support/rounding.h"
 
@@ -15,23 +17,27 @@ class Cutting {
 
   void run() {
     auto can_be_cut = [](const CompiledOperand& operand) {
-      return !operand.is_constant && operand.maker == nullptr && operand.read.contracted.size() == 1;
+      return !operand.is_constant && operand.read.contracted.size() == 1;
     };
     if (product_.stages.size() != 1 || !can_be_cut(stage_.lhs) || !can_be_cut(stage_.rhs) ||
         stage_.rhs.windows || stage_.method->reads_in_place())
       return;
-    is_much_deeper_than_wide() ? choose_chunks() : choose_parts();
+    const ProductShape shape{product_.batch, product_.rows, stage_.columns, stage_.depth};
+    const bool is_deep = is_much_deeper_than_wide(shape, product_.mirrored_rows != 0);
+    if (is_deep && makes_only(&CompiledMaker::is_of_steps)) {
+      choose_chunks();
+    } else if (!is_deep && makes_only([](const CompiledMaker&) { return false; })) {
+      choose_parts();
+    }
   }
 
  private:
-  /// Whether blocks of the result would be few and small, and the steps of k many.
-  bool is_much_deeper_than_wide() const {
-    constexpr int64_t kManyLines = 384;
-    constexpr int64_t kDeep = 4096;
-    const int64_t lines = std::max(product_.rows, stage_.columns);
-    if (product_.batch != 1 || lines >= kManyLines) return false;
-    if (product_.mirrored_rows != 0) return stage_.depth >= kDeep / 2 || lines < kManyLines / 2;
-    return stage_.depth >= kDeep;
+  /// Whether this holds of whatever makes an operand.
+  template <class Predicate>
+  bool makes_only(Predicate holds) const {
+    return std::ranges::all_of(std::array{&stage_.lhs, &stage_.rhs}, [&](const CompiledOperand* operand) {
+      return operand->maker == nullptr || std::invoke(holds, *operand->maker);
+    });
   }
 
   /// Of one size, as far as they divide k, and of parts of one size.
@@ -45,7 +51,13 @@ class Cutting {
     product_.part_depth = round_up(parts_of(chunk, parts), 4);
     product_.chunk_depth = product_.part_depth * parts;
     stage_.method = method_for(product_.part_depth);
-    for (CompiledOperand* operand : {&stage_.lhs, &stage_.rhs}) operand->ahead = operand->in_rows = false;
+    for (CompiledOperand* operand : {&stage_.lhs, &stage_.rhs}) {
+      operand->ahead = operand->in_rows = false;
+      if (operand->maker == nullptr) continue;
+      auto maker = std::make_shared<CompiledMaker>(*operand->maker);
+      maker->rows_at_once = product_.part_depth;
+      operand->maker = std::move(maker);
+    }
     product_.block_rows = product_.rows;
     product_.block_columns = stage_.columns;
   }
@@ -64,7 +76,8 @@ class Cutting {
   }
 
   std::unique_ptr<const ProductMethod> method_for(int64_t depth) const {
-    return choose_product_method(stage_.type, product_.rows, stage_.columns, depth, false, cpu_);
+    const bool packs = stage_.lhs.maker != nullptr || stage_.rhs.maker != nullptr;
+    return choose_product_method(stage_.type, product_.rows, stage_.columns, depth, packs, cpu_);
   }
 
   CompiledProduct& product_;

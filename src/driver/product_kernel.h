@@ -24,6 +24,9 @@ struct CompiledMaker {
   int64_t rows;          ///< of a copy of the operand
   int64_t rows_at_once;  ///< that are made, then packed
   int64_t row_bytes;
+
+  /// Whether a row is all lines at a step of k.
+  bool is_of_steps() const { return !rows_are_lines; }
 };
 
 /// How an operand is read, and from which input of its kernel.

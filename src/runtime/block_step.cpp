@@ -182,8 +182,8 @@ class BlockRun {
     ScratchLayout::Stage at{};
     const bool is_last = &stage == &step_.stages.back();
     if (stage.method != nullptr) {
-      running.lhs = prepare_operand(stage.lhs);
-      running.rhs = prepare_operand(stage.rhs);
+      running.lhs = RunningOperand(stage.lhs, memory_, failed_check_);
+      running.rhs = RunningOperand(stage.rhs, memory_, failed_check_);
       const Panels lhs(*stage.method, true);
       const Panels rhs(*stage.method, false);
       const int64_t columns = is_last ? step_.block_columns : stage.columns;
@@ -214,19 +214,6 @@ class BlockRun {
     if (!is_last) at.result = over_sums ? at.sums : scratch_.take(slice_rows_ * stage.result_row_bytes);
     scratch_.stages.push_back(at);
     stages_.push_back(std::move(running));
-  }
-
-  RunningOperand prepare_operand(const BlockOperand& about) const {
-    RunningOperand running;
-    running.about = &about;
-    if (about.place.kind != Place::Kind::block) {
-      const int64_t* strides =
-          about.strided_input < 0 ? about.strides.data() : memory_.strides_of(about.strided_input);
-      running = RunningOperand(about, memory_.find(about.place), strides);
-    }
-    if (about.maker != nullptr) running.maker.emplace(*about.maker, memory_, failed_check_);
-    if (about.packed) running.packed = aligned(memory_.find(*about.packed));
-    return running;
   }
 
   bool is_masked(size_t stage) const { return skipping_ && skipping_->is_masked(stage); }
@@ -537,11 +524,12 @@ class BlockRun {
 }  // namespace
 
 void run_block_step(const BlockStep& step, const BlockMemory& memory, int32_t* failed_check) {
-  if (step.chunk_depth != 0) return run_deep_product(step, memory);
+  if (step.chunk_depth != 0) return run_deep_product(step, memory, failed_check);
   BlockRun(step, memory, failed_check).run();
 }
 
 int64_t block_scratch_bytes(const BlockStep& step, const BlockMemory& memory) {
+  if (step.chunk_depth != 0) return deep_product_scratch_bytes(step, memory);
   return BlockRun(step, memory, nullptr).scratch_bytes();
 }
 

@@ -42,7 +42,7 @@ struct BlockMaker {
 struct BlockOperand {
   DType dtype = DType::f32;
   OperandRead read;              ///< its `array` is not used
-  Place place;                   ///< of the array; a block: made by the stage before, or only there packed
+  Place place;                   ///< of the array; a block: made, or only there packed
   std::vector<int64_t> strides;  ///< bytes, by axis of the array
   int strided_input = -1;        ///< a program input whose strides are known at run time: those instead
   int64_t lines = 0;
@@ -56,7 +56,7 @@ struct BlockOperand {
   bool windows = false;  ///< read where they overlap, if they lie as the method takes them; packed otherwise
 
   /// Whether it is the rows that the stage before has made, and not packed from elsewhere.
-  bool is_fed() const { return place.kind == Place::Kind::block && !packed; }
+  bool is_fed() const { return place.kind == Place::Kind::block && !packed && !maker; }
 };
 
 /// A product, then a kernel on its result; or the kernel alone.
@@ -96,7 +96,8 @@ struct BlockStep {
   /// one stage without code, both operands are packed ahead, and one axis is contracted.
   int64_t part_depth = 0;
   /// Not 0: these parts make up chunks of so many steps, which threads sum side by side; the sums are added
-  /// in the end. The operands are packed with each part instead, and there is no batch.
+  /// in the end. The operands are packed with each part instead, which is also when their makers make so many
+  /// rows, and there is no batch.
   int64_t chunk_depth = 0;
   /// Not 0: the result is symmetric, and has one stage without code. So many rows at a time, which divide
   /// those of a block, are computed up to the diagonal; what lies left of their own square is mirrored. Where
