@@ -198,7 +198,8 @@ class Assembly {
       }
       return add_request(value, std::move(request));
     }
-    if (options_.checks.compare_values()) return add_request(value, std::move(request));
+    const bool holds_sums = compiled_[step]->product != nullptr && compiled_[step]->product->stages.back().sums_in_result;
+    if (options_.checks.compare_values() || holds_sums) return add_request(value, std::move(request));
     for (const ReadInput& input : inputs_read_once(graph_, kernel, *compiled_[step])) {
       if (input.is_part || input.offset != 0 || before_.count(input.value) != 0) continue;
       if (!may_overwrite(loops, output_buffer(kernel, loops, i), input.buffer)) continue;
@@ -327,12 +328,13 @@ class Assembly {
     to.kernel = from.row_code.loops;
     to.tasks_per_row = from.row_code.tasks_per_row;
     to.columns_per_task = from.row_code.columns_per_task;
-    if (from.only_stores) {
-      to.stored = *from.only_stores;
+    to.sums_in_result = from.sums_in_result;
+    if (from.only_stores || from.sums_in_result) {
       to.result_dtype = from.sums;
       to.result = written_place(kernel.outputs[0], plan);
-      return to;
+      to.stored = from.only_stores ? *from.only_stores : StoredSums{.batch = {}, .row_stride = from.columns * to.element_bytes};
     }
+    if (from.only_stores) return to;
     if (from.method != nullptr) to.buffers.push_back({Place::Kind::block, 0});
     for (size_t input : from.inputs) {
       to.buffers.push_back(read_place(kernel.inputs[input], plan));

@@ -1,9 +1,7 @@
 #include "driver/cut_depth.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <functional>
 
 #include "support/rounding.h"
 
@@ -12,8 +10,8 @@ namespace {
 
 class Cutting {
  public:
-  Cutting(CompiledProduct& product, const Cpu& cpu)
-      : product_(product), stage_(product.stages.back()), cpu_(cpu) {}
+  Cutting(CompiledProduct& product, bool sums_fit_result, const Cpu& cpu)
+      : product_(product), stage_(product.stages.back()), sums_fit_result_(sums_fit_result), cpu_(cpu) {}
 
   void run() {
     auto can_be_cut = [](const CompiledOperand& operand) {
@@ -22,22 +20,21 @@ class Cutting {
     if (product_.stages.size() != 1 || !can_be_cut(stage_.lhs) || !can_be_cut(stage_.rhs) ||
         stage_.rhs.windows || stage_.method->reads_in_place())
       return;
+    const bool is_made = stage_.lhs.maker != nullptr || stage_.rhs.maker != nullptr;
     const ProductShape shape{product_.batch, product_.rows, stage_.columns, stage_.depth};
     const bool is_deep = is_much_deeper_than_wide(shape, product_.mirrored_rows != 0);
-    if (is_deep && makes_only(&CompiledMaker::is_of_steps)) {
-      choose_chunks();
-    } else if (!is_deep && makes_only([](const CompiledMaker&) { return false; })) {
-      choose_parts();
+    if (stage_.only_stores && is_deep) {
+      if (makes_only_steps(stage_.lhs) && makes_only_steps(stage_.rhs)) choose_chunks();
+    } else if (stage_.only_stores && stage_.lhs.ahead && stage_.rhs.ahead) {
+      if (!is_made) choose_parts();
+    } else if (sums_fit_result_ && !is_made) {
+      choose_parts_of_rows();
     }
   }
 
  private:
-  /// Whether this holds of whatever makes an operand.
-  template <class Predicate>
-  bool makes_only(Predicate holds) const {
-    return std::ranges::all_of(std::array{&stage_.lhs, &stage_.rhs}, [&](const CompiledOperand* operand) {
-      return operand->maker == nullptr || std::invoke(holds, *operand->maker);
-    });
+  static bool makes_only_steps(const CompiledOperand& operand) {
+    return operand.maker == nullptr || operand.maker->is_of_steps();
   }
 
   /// Of one size, as far as they divide k, and of parts of one size.
@@ -66,13 +63,26 @@ class Cutting {
     constexpr int64_t kPart = 1024;
     const int64_t step_bytes = (product_.batch * (stage_.lhs.lines + stage_.rhs.lines)) *
                                static_cast<int64_t>(size_of(stage_.sums));  // of k
-    if (!stage_.lhs.ahead || !stage_.rhs.ahead || step_bytes * stage_.depth <= cpu_.l3_bytes ||
-        step_bytes * kPart > cpu_.l3_bytes / 2)
-      return;
+    if (step_bytes * stage_.depth <= cpu_.l3_bytes || step_bytes * kPart > cpu_.l3_bytes / 2) return;
     auto method = method_for(kPart);
     if (method->a_panel() != stage_.method->a_panel()) return;
     stage_.method = std::move(method);
     product_.part_depth = kPart;
+  }
+
+  /// All rows are packed ahead, columns with each block: as many steps of both as are summed at once, so that
+  /// the sums are the same.
+  void choose_parts_of_rows() {
+    const int64_t part = stage_.method->steps_at_once();
+    const int64_t packed = product_.rows * stage_.depth * static_cast<int64_t>(size_of(stage_.sums));
+    if (part == 0 || stage_.depth < 2 * part || packed <= cpu_.l2_bytes || product_.batch != 1 ||
+        product_.block_rows < product_.rows || !stage_.lhs.ahead || stage_.rhs.ahead)
+      return;
+    auto method = method_for(part);
+    if (method->a_panel() != stage_.method->a_panel() || method->steps_at_once() != part) return;
+    stage_.method = std::move(method);
+    product_.part_depth = part;
+    stage_.sums_in_result = !stage_.only_stores;
   }
 
   std::unique_ptr<const ProductMethod> method_for(int64_t depth) const {
@@ -82,11 +92,14 @@ class Cutting {
 
   CompiledProduct& product_;
   CompiledStage& stage_;
+  const bool sums_fit_result_;
   const Cpu& cpu_;
 };
 
 }  // namespace
 
-void cut_depth(CompiledProduct& product, const Cpu& cpu) { Cutting(product, cpu).run(); }
+void cut_depth(CompiledProduct& product, bool sums_fit_result, const Cpu& cpu) {
+  Cutting(product, sums_fit_result, cpu).run();
+}
 
 }  // namespace tokamak

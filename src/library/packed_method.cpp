@@ -88,6 +88,7 @@ class PackedMethod final : public ProductMethod {
   int64_t a_panel_bytes() const override { return a_layout().panel_bytes; }
   int64_t b_panel_bytes() const override { return b_layout().panel_bytes; }
   int64_t rows_at_once() const override { return swapped_ ? column_block_ : row_block_; }
+  int64_t steps_at_once() const override { return kernels_.pairs == nullptr ? k_block_ : 0; }
   int64_t scratch_bytes() const override { return 0; }  // the buffer of a tile is on the stack
   const char* name() const override { return kernels_.name; }
 

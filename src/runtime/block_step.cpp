@@ -195,8 +195,9 @@ class BlockRun {
         at.rhs = scratch_.take(at.windows ? windows : rhs.count(columns) * rhs.bytes);
       }
       at.multiply = scratch_.take(stage.method->scratch_bytes());
-      at.sums_row_bytes = round_up(columns * stage.element_bytes, kAlign);
-      if (stage.code != nullptr) at.sums = scratch_.take(slice_rows_ * at.sums_row_bytes);
+      at.sums_row_bytes =
+          stage.sums_in_result ? stage.stored.row_stride : round_up(columns * stage.element_bytes, kAlign);
+      if (stage.keeps_sums()) at.sums = scratch_.take(slice_rows_ * at.sums_row_bytes);
     }
     if (stage.code != nullptr) {
       at.kernel = scratch_.take(stage.kernel->scratch_bytes);
@@ -324,7 +325,7 @@ class BlockRun {
         std::byte* sums = nullptr;
         if (run_.step_.stages[i].method != nullptr) sums = multiply(i, own, made);
         made = scratch_ + run_.scratch_.stages[i].result;
-        if (run_.step_.stages[i].code != nullptr) run_kernel(i, own, sums, is_last ? nullptr : made);
+        if (run_.step_.stages[i].code != nullptr && run_.is_last_part()) run_kernel(i, own, sums, is_last ? nullptr : made);
       }
     }
 
@@ -346,7 +347,7 @@ class BlockRun {
       std::byte* sums = scratch_ + at.sums;
       if (run_.is_masked(i)) sums += part.column * stage.element_bytes;  // each column in its place
       int64_t row_bytes = at.sums_row_bytes;
-      if (stage.code == nullptr) {
+      if (!stage.keeps_sums()) {
         row_bytes = stage.stored.row_stride;
         sums = static_cast<std::byte*>(run_.memory_.find(stage.result)) +
                offset_of(part.element, stage.stored.batch) + part.row * row_bytes +
@@ -377,7 +378,7 @@ class BlockRun {
                                        row_bytes);
         return sums;
       }
-      if (!stage.rhs.packed && is_only_slice_ && !is_packed_visible(i)) {
+      if (!stage.rhs.packed && is_only_slice_ && run_.first_k_ == 0 && !is_packed_visible(i)) {
         const ProductOperand& operand = operand_of(i, false, part.element);
         if (stage.method->packs_on_the_way(operand, rows)) {
           stage.method->multiply_packing(lhs, lhs_row_bytes, operand, part.column, scratch_ + at.rhs, rows,

@@ -76,11 +76,15 @@ struct BlockStage {
   int64_t tasks_per_row = 1;
   int64_t columns_per_task = 1;  ///< the last task of a row may have fewer
 
-  Place result;       ///< of the sums when there is no kernel,
+  Place result;       ///< of the sums when there is no kernel, or it runs over them,
   StoredSums stored;  ///< and how they lie there
   DType result_dtype = DType::f32;
   int64_t result_row_bytes = 0;  ///< a block given to the next stage: the bytes of its rows
   bool over_sums = false;        ///< ... where the sums are, if their rows are as long
+  /// The sums lie in `result`, where the code stores what it makes of each, and not with the block.
+  bool sums_in_result = false;
+
+  bool keeps_sums() const { return code != nullptr && !sums_in_result; }
 };
 
 struct BlockStep {
@@ -93,7 +97,7 @@ struct BlockStep {
   int64_t slice_rows = 0;
   double block_cost = 0;  ///< nanoseconds, roughly
   /// Not 0: so many steps of k at a time are packed and multiplied, for which the method is made. There is
-  /// one stage without code, both operands are packed ahead, and one axis is contracted.
+  /// one stage, whose sums lie in the result, and one axis is contracted. Code runs with the last part.
   int64_t part_depth = 0;
   /// Not 0: these parts make up chunks of so many steps, which threads sum side by side; the sums are added
   /// in the end. The operands are packed with each part instead, which is also when their makers make so many

@@ -82,7 +82,9 @@ ProductOperand lines_from(const ProductOperand& operand, int64_t first) {
   ProductOperand rest = operand;
   const auto along =
       std::ranges::find_if(rest.lines, [](const ProductAxis& axis) { return axis.extent != 1; });
-  if (along == rest.lines.end() || !rest.bounds.empty())
+  const auto axis = static_cast<size_t>(along - rest.lines.begin());
+  auto bounds_lines = [axis](const ProductBound& bound) { return bound.coefficients[axis] != 0; };
+  if (along == rest.lines.end() || std::ranges::any_of(rest.bounds, bounds_lines))
     throw InternalError("a part of a product begins where its operand does not");
   rest.data = static_cast<const std::byte*>(rest.data) + first * along->stride;
   along->extent -= first;
