@@ -97,10 +97,25 @@ class Chaining {
                !kernel.domain.has_sweep) {
       return false;
     }
-    if (!fits(feeder, shape, columns)) return false;
+    if (!fits(feeder, shape, columns) || packs_more_than_rows(kernel)) return false;
     kernel.feeder = taken(lhs->writer, columns);
     kernel.fed = lhs->input;
     return true;
+  }
+
+  /// Whether the second operand, of which every block of rows needs all, takes much more memory than the rows
+  /// do, and their columns may as well be blocks: for each of these its part alone is packed.
+  bool packs_more_than_rows(const FusedKernel& kernel) const {
+    const ProductShape product = product_shape(kernel.body, *kernel.product);
+    const auto element = static_cast<int64_t>(size_of(kernel.body[*kernel.product].type.dtype));
+    const int64_t lhs_bytes = product.rows * product.depth * element;
+    const int64_t rhs_bytes = product.columns * product.depth * element;
+    const OperandRead rhs = read_of_operand(kernel.body, *kernel.product, 1);
+    const auto& parameters = kernel.body.parameters();
+    const auto input =
+        static_cast<size_t>(std::find(parameters.begin(), parameters.end(), rhs.array) - parameters.begin());
+    return product.batch == 1 && !kernel.domain.has_sweep && !kernel.constant[input] &&
+           rhs_bytes > std::max(lhs_bytes, 2 * l2_bytes_);
   }
 
   /// Lets the kernel that makes an operand run where that is packed. Its rows are lines of the operand, or

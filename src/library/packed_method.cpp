@@ -114,8 +114,9 @@ class PackedMethod final : public ProductMethod {
     if (!takes_rows() || a.dtype != dtype_of(type_)) return 0;
     const OperandView view(a);
     const auto element = static_cast<int64_t>(size_of(a.dtype));
-    const bool is_rows = view.bounds == 0 && view.lines.count <= 1 && view.contracted.count == 1 &&
-                         view.contracted.stride[0] == element;
+    const bool is_rows =
+        view.bounds == 0 && view.lines.count <= 1 &&
+        (view.contracted.count == 0 || (view.contracted.count == 1 && view.contracted.stride[0] == element));
     if (!is_rows) return 0;
     const int64_t stride = view.lines.count == 1 ? view.lines.stride[0] : k_ * element;  // of one row, any
     return stride % kernels_.element_bytes == 0 ? stride : 0;

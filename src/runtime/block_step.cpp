@@ -187,7 +187,7 @@ class BlockRun {
       const Panels lhs(*stage.method, true);
       const Panels rhs(*stage.method, false);
       const int64_t columns = is_last ? step_.block_columns : stage.columns;
-      if (!stage.lhs.packed) at.lhs = scratch_.take(lhs.count(slice_rows_) * lhs.bytes);
+      if (!stage.lhs.packed && !reads_lhs_in_rows(stage, running.lhs)) at.lhs = scratch_.take(lhs.count(slice_rows_) * lhs.bytes);
       if (!stage.rhs.packed) {
         const int64_t windows =
             stage.rhs.windows ? stage.method->window_bytes(running.rhs.operand, columns) : 0;
@@ -215,6 +215,23 @@ class BlockRun {
     if (!is_last) at.result = over_sums ? at.sums : scratch_.take(slice_rows_ * stage.result_row_bytes);
     scratch_.stages.push_back(at);
     stages_.push_back(std::move(running));
+  }
+
+  /// Whether the first operand lies as the method takes it, and needs no room to be packed.
+  bool reads_lhs_in_rows(const BlockStage& stage, const RunningOperand& lhs) const {
+    if (!stage.lhs.in_rows) return false;
+    if (!stage.lhs.is_fed()) return stage.method->row_stride_of(lhs.operand) != 0;
+    const BlockStage& before = step_.stages[scratch_.stages.size() - 1];
+    return stage.method->row_stride_of(fed_rows(before, slice_rows_, stage.depth, nullptr)) != 0;
+  }
+
+  /// Rows that a stage has made, or the first elements of each.
+  static ProductOperand fed_rows(const BlockStage& before, int64_t rows, int64_t depth, const std::byte* data) {
+    return {.dtype = before.result_dtype,
+            .data = data,
+            .lines = {{rows, before.result_row_bytes}},
+            .contracted = {{depth, static_cast<int64_t>(size_of(before.result_dtype))}},
+            .bounds = {}};
   }
 
   bool is_masked(size_t stage) const { return skipping_ && skipping_->is_masked(stage); }
@@ -336,13 +353,9 @@ class BlockRun {
       const BlockStage& stage = run_.step_.stages[i];
       const ScratchLayout::Stage& at = run_.scratch_.stages[i];
       if (stage.lhs.is_fed()) {
-        const BlockStage& before = run_.step_.stages[i - 1];
-        ProductOperand& operand = stages_[i].lhs.operand;
-        operand.dtype = before.result_dtype;
-        operand.data = fed;
-        operand.lines = {{part.row_end - part.row, before.result_row_bytes}};
         const int64_t depth = is_fed_part(i) ? visible_.end : stage.depth;
-        operand.contracted = {{depth, static_cast<int64_t>(size_of(before.result_dtype))}};
+        stages_[i].lhs.operand =
+            fed_rows(run_.step_.stages[i - 1], part.row_end - part.row, depth, fed);
       }
       std::byte* sums = scratch_ + at.sums;
       if (run_.is_masked(i)) sums += part.column * stage.element_bytes;  // each column in its place
