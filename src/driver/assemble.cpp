@@ -270,9 +270,8 @@ class Assembly {
     if (const Tensor* constant = graph_.constant_value(array); constant != nullptr && from.ahead) {
       to.place = {Place::Kind::block, 0};  // never read again
       to.packed = Place{Place::Kind::constant, static_cast<int64_t>(program_->constants.size())};
-      Tensor packed({DType::u8, {packed_bytes(*compiled.method, to, is_lhs)}});
-      pack_operand(*compiled.method, to, is_lhs, constant->data(), packed.mutable_data());
-      program_->constants.push_back(std::move(packed));
+      program_->constants.push_back(packed_operand(*compiled.method, to, is_lhs, compiled.depth,
+                                                   compiled_[step]->product->part_depth, constant->data()));
       return to;
     }
     to.place = read_place(array, plan);

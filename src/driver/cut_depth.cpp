@@ -14,18 +14,17 @@ class Cutting {
       : product_(product), stage_(product.stages.back()), sums_fit_result_(sums_fit_result), cpu_(cpu) {}
 
   void run() {
-    auto can_be_cut = [](const CompiledOperand& operand) {
-      return !operand.is_constant && operand.read.contracted.size() == 1;
-    };
+    auto can_be_cut = [](const CompiledOperand& operand) { return operand.read.contracted.size() == 1; };
     if (product_.stages.size() != 1 || !can_be_cut(stage_.lhs) || !can_be_cut(stage_.rhs) ||
-        stage_.rhs.windows || stage_.method->reads_in_place())
+        stage_.lhs.is_constant || stage_.rhs.windows || stage_.method->reads_in_place())
       return;
+    const bool is_packed = stage_.lhs.ahead && stage_.rhs.ahead && !stage_.rhs.is_constant;
     const bool is_made = stage_.lhs.maker != nullptr || stage_.rhs.maker != nullptr;
     const ProductShape shape{product_.batch, product_.rows, stage_.columns, stage_.depth};
     const bool is_deep = is_much_deeper_than_wide(shape, product_.mirrored_rows != 0);
-    if (stage_.only_stores && is_deep) {
+    if (stage_.only_stores && is_deep && !stage_.rhs.is_constant) {
       if (makes_only_steps(stage_.lhs) && makes_only_steps(stage_.rhs)) choose_chunks();
-    } else if (stage_.only_stores && stage_.lhs.ahead && stage_.rhs.ahead) {
+    } else if (stage_.only_stores && is_packed) {
       if (!is_made) choose_parts();
     } else if (sums_fit_result_ && !is_made) {
       choose_parts_of_rows();
@@ -70,13 +69,14 @@ class Cutting {
     product_.part_depth = kPart;
   }
 
-  /// All rows are packed ahead, columns with each block: as many steps of both as are summed at once, so that
-  /// the sums are the same.
+  /// All rows are packed ahead, columns with each block or when compiled: as many steps of both as are summed
+  /// at once, so that the sums are the same.
   void choose_parts_of_rows() {
     const int64_t part = stage_.method->steps_at_once();
     const int64_t packed = product_.rows * stage_.depth * static_cast<int64_t>(size_of(stage_.sums));
     if (part == 0 || stage_.depth < 2 * part || packed <= cpu_.l2_bytes || product_.batch != 1 ||
-        product_.block_rows < product_.rows || !stage_.lhs.ahead || stage_.rhs.ahead)
+        product_.block_rows < product_.rows || !stage_.lhs.ahead ||
+        (stage_.rhs.ahead && !stage_.rhs.is_constant))
       return;
     auto method = method_for(part);
     if (method->a_panel() != stage_.method->a_panel() || method->steps_at_once() != part) return;

@@ -35,6 +35,12 @@ struct ScratchLayout {
   }
 };
 
+/// Of an operand, or of the part of k that a method is made for.
+int64_t bytes_of_panels(const ProductMethod& method, const BlockOperand& operand, bool is_lhs) {
+  const Panels panels(method, is_lhs);
+  return round_up(operand.copies * panels.count(operand.lines) * panels.bytes, kAlign);
+}
+
 bool is_checked(const BlockStep& step) {
   auto makes_checked = [](const BlockOperand& operand) {
     return operand.maker != nullptr && !operand.maker->sites.empty();
@@ -88,10 +94,21 @@ class BlockRun {
     const RunningStage whole = stages_[0];
     for (first_k_ = 0; first_k_ < step_.stages[0].depth; first_k_ += step_.part_depth) {
       stages_[0] = whole;
-      stages_[0].lhs.take_part(first_k_, step_.part_depth);
-      stages_[0].rhs.take_part(first_k_, step_.part_depth);
+      take_part(step_.stages[0].lhs, stages_[0].lhs);
+      take_part(step_.stages[0].rhs, stages_[0].rhs);
       pack_ahead();
       run_blocks();
+    }
+  }
+
+  /// The part of k at hand.
+  void take_part(const BlockOperand& about, RunningOperand& running) const {
+    if (about.packed && about.packed->kind == Place::Kind::constant) {
+      const bool is_lhs = &about == &step_.stages[0].lhs;
+      running.packed +=
+          first_k_ / step_.part_depth * bytes_of_panels(*step_.stages[0].method, about, is_lhs);
+    } else {
+      running.take_part(first_k_, step_.part_depth);
     }
   }
 
@@ -122,8 +139,7 @@ class BlockRun {
     }
     ThreadPool& pool = ThreadPool::instance();
     const int workers = pool.num_threads();
-    const Block scratch = BufferPool::instance().allocate(scratch_bytes());
-    auto* base = static_cast<std::byte*>(scratch.data());
+    std::byte* base = shared_scratch();
     pool.run(
         tasks, grain,
         [&](int64_t begin, int64_t end, int worker) { work(begin, end, base + worker * scratch_.bytes); },
@@ -239,7 +255,16 @@ class BlockRun {
     return skipping_ ? skipping_->largest_of(stage, is_lhs) : nullptr;
   }
 
-  void pack_ahead() const { packing().run(); }
+  void pack_ahead() {
+    const PackingAhead packing = this->packing();
+    packing.run(packing.scratch_bytes() == 0 ? nullptr : shared_scratch());
+  }
+
+  /// Of all threads, for packing and for blocks.
+  std::byte* shared_scratch() {
+    if (!borrowed_) borrowed_ = BufferPool::instance().borrow(scratch_bytes());
+    return static_cast<std::byte*>(borrowed_.data());
+  }
 
   PackingAhead packing() const {
     PackingAhead packing;
@@ -533,6 +558,7 @@ class BlockRun {
   std::vector<RunningStage> stages_;
   mutable std::vector<CheckedKernel> checked_;  ///< by stage, if code of some is checked
   ScratchLayout scratch_;
+  Block borrowed_;  ///< see shared_scratch
 };
 
 }  // namespace
@@ -548,17 +574,25 @@ int64_t block_scratch_bytes(const BlockStep& step, const BlockMemory& memory) {
 }
 
 int64_t packed_bytes(const ProductMethod& method, const BlockOperand& operand, bool is_lhs) {
-  const Panels panels(method, is_lhs);
-  return round_up(operand.copies * panels.count(operand.lines) * panels.bytes, kAlign) + kAlign;
+  return bytes_of_panels(method, operand, is_lhs) + kAlign;
 }
 
-void pack_operand(const ProductMethod& method, const BlockOperand& operand, bool is_lhs, const void* array,
-                  void* packed) {
-  RunningOperand running(operand, array, operand.strides.data());
-  running.packed = aligned(packed);
-  PackingAhead packing;
-  packing.add(method, is_lhs, running, nullptr);
-  packing.run();
+Tensor packed_operand(const ProductMethod& method, const BlockOperand& operand, bool is_lhs, int64_t depth,
+                      int64_t part_depth, const void* array) {
+  const int64_t step = part_depth == 0 ? std::max<int64_t>(depth, 1) : part_depth;
+  const int64_t part_bytes = bytes_of_panels(method, operand, is_lhs);
+  const int64_t parts = std::max<int64_t>(parts_of(depth, step), 1);
+  Tensor packed({DType::u8, {parts * part_bytes + kAlign}});
+  std::byte* to = aligned(packed.mutable_data());
+  for (int64_t part = 0; part < parts; ++part) {
+    RunningOperand running(operand, array, operand.strides.data());
+    if (part_depth != 0) running.take_part(part * step, step);
+    running.packed = to + part * part_bytes;
+    PackingAhead packing;
+    packing.add(method, is_lhs, running, nullptr);
+    packing.run(nullptr);
+  }
+  return packed;
 }
 
 }  // namespace tokamak

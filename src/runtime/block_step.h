@@ -11,6 +11,7 @@
 #include "codegen/codegen.h"
 #include "fusion/hidden.h"
 #include "fusion/product.h"
+#include "ir/tensor.h"
 #include "library/product.h"
 #include "runtime/checked_access.h"
 
@@ -98,6 +99,7 @@ struct BlockStep {
   double block_cost = 0;  ///< nanoseconds, roughly
   /// Not 0: so many steps of k at a time are packed and multiplied, for which the method is made. There is
   /// one stage, whose sums lie in the result, and one axis is contracted. Code runs with the last part.
+  /// Constants are packed part by part.
   int64_t part_depth = 0;
   /// Not 0: these parts make up chunks of so many steps, which threads sum side by side; the sums are added
   /// in the end. The operands are packed with each part instead, which is also when their makers make so many
@@ -128,11 +130,13 @@ void run_block_step(const BlockStep& step, const BlockMemory& memory, int32_t* f
 /// What run_block_step takes for all the threads that there are now, beside what the program gives it.
 int64_t block_scratch_bytes(const BlockStep& step, const BlockMemory& memory);
 
-/// Bytes that a packed operand takes at most, wherever they start; a multiple of 64.
+/// Bytes that a packed operand takes at most, wherever they start; a multiple of 64. Of one whose k is cut it
+/// is those of a part.
 int64_t packed_bytes(const ProductMethod& method, const BlockOperand& operand, bool is_lhs);
 
-/// Packs an operand all at once.
-void pack_operand(const ProductMethod& method, const BlockOperand& operand, bool is_lhs, const void* array,
-                  void* packed);
+/// Packs an operand of so many steps of k all at once: part by part, one after the other, if `part_depth` is
+/// not 0.
+Tensor packed_operand(const ProductMethod& method, const BlockOperand& operand, bool is_lhs, int64_t depth,
+                      int64_t part_depth, const void* array);
 
 }  // namespace tokamak

@@ -64,8 +64,8 @@ class DeepRun {
   void run() {
     ThreadPool& pool = ThreadPool::instance();
     const int workers = pool.num_threads();
-    const Block sums = BufferPool::instance().allocate(chunks_ * chunk_bytes());
-    const Block packed = BufferPool::instance().allocate(worker_bytes_ * workers);
+    const Block sums = BufferPool::instance().borrow(chunks_ * chunk_bytes());
+    const Block packed = BufferPool::instance().borrow(worker_bytes_ * workers);
     sums_ = static_cast<std::byte*>(sums.data());
     auto* room = static_cast<std::byte*>(packed.data());
     pool.run(

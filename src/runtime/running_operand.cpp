@@ -172,27 +172,23 @@ int64_t PackingAhead::scratch_bytes() const {
   return scratch_of_a_thread() * ThreadPool::instance().num_threads();
 }
 
-void PackingAhead::run() const {
+void PackingAhead::run(std::byte* scratch) const {
   if (all_.empty()) return;
   constexpr double kBytesPerNanosecond = 4;
   int64_t most_bytes = 1;
   for (const One& one : all_) most_bytes = std::max(most_bytes, one.unit_bytes());
   ThreadPool& pool = ThreadPool::instance();
   const int64_t of_a_thread = scratch_of_a_thread();
-  const int workers = pool.num_threads();
-  Block scratch;
-  if (of_a_thread != 0) scratch = BufferPool::instance().allocate(of_a_thread * workers);
-  auto* base = static_cast<std::byte*>(scratch.data());
   pool.run(
       all_.back().first + all_.back().count, grain_for(static_cast<double>(most_bytes) / kBytesPerNanosecond),
       [&](int64_t begin, int64_t end, int worker) {
         for (const One& one : all_) {
           const int64_t from = std::max(begin, one.first) - one.first;
           const int64_t to = std::min(end, one.first + one.count) - one.first;
-          if (from < to) pack_units(one, from, to, base + worker * of_a_thread);
+          if (from < to) pack_units(one, from, to, scratch + worker * of_a_thread);
         }
       },
-      workers);
+      pool.num_threads());
   for (const One& one : all_) {  // what was made by steps has no panel before the last
     if (one.largest != nullptr && one.is_made_by_steps())
       note_largest(one, one.running.packed, one.running.about->copies * one.panels_of_copy());

@@ -92,8 +92,9 @@ class PackingAhead {
   /// `largest` becomes the largest magnitude of its elements, if that is larger, unless it is null.
   void add(const ProductMethod& method, bool is_lhs, const RunningOperand& running,
            std::atomic<double>* largest);
-  void run() const;
-  int64_t scratch_bytes() const;  ///< of all threads
+  /// In `scratch` of all threads.
+  void run(std::byte* scratch) const;
+  int64_t scratch_bytes() const;
 
  private:
   /// Units [first, first + count) of all that are packed: panels, or for what is made so that rows are steps

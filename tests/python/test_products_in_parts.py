@@ -18,7 +18,9 @@ def gelu(x):
 
 X, W, B = r(ROWS, DEPTH), r(DEPTH, COLUMNS), r(COLUMNS)
 RESIDUAL = r(ROWS, COLUMNS)
+CONSTANT = tk.constant(W)
 PLAIN = {
+    "constant weights": (lambda x: np.maximum(x @ CONSTANT + B, 0), X),
     "sums": (lambda x, w: x @ w, X, W),
     "bias": (lambda x, w, b: x @ w + b, X, W, B),
     "relu": (lambda x, w, b: np.maximum(x @ w + b, 0), X, W, B),
@@ -59,7 +61,7 @@ def test_is_cut_and_right_with_any_number_of_threads(name):
     np.testing.assert_allclose(results[0], wanted, rtol=0, atol=step)
 
 
-@pytest.mark.parametrize("name", ["sums", "bias", "relu", "residual", "second transposed", "double"])
+@pytest.mark.parametrize("name", ["sums", "bias", "relu", "residual", "second transposed", "double", "constant weights"])
 def test_less_is_packed_than_there_is(name):
     function, *arguments = PLAIN[name]
     explained = tk.jit(function).explain(*arguments)
