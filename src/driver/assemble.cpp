@@ -198,7 +198,8 @@ class Assembly {
       }
       return add_request(value, std::move(request));
     }
-    if (options_.checks.compare_values()) return add_request(value, std::move(request));
+    const bool holds_sums = compiled_[step]->product != nullptr && compiled_[step]->product->stages.back().sums_in_result;
+    if (options_.checks.compare_values() || holds_sums) return add_request(value, std::move(request));
     for (const ReadInput& input : inputs_read_once(graph_, kernel, *compiled_[step])) {
       if (input.is_part || input.offset != 0 || before_.count(input.value) != 0) continue;
       if (!may_overwrite(loops, output_buffer(kernel, loops, i), input.buffer)) continue;
@@ -260,7 +261,7 @@ class Assembly {
     if (from.maker != nullptr) {
       to.place = {Place::Kind::block, 0};
       to.maker = block_maker(stage_kernel(step, stage), from, plan);
-      to.packed = packed_place(step, stage, is_lhs, plan);
+      if (from.ahead) to.packed = packed_place(step, stage, is_lhs, plan);
       return to;
     }
     const Value array = stage_kernel(step, stage).inputs[from.input];
@@ -269,9 +270,8 @@ class Assembly {
     if (const Tensor* constant = graph_.constant_value(array); constant != nullptr && from.ahead) {
       to.place = {Place::Kind::block, 0};  // never read again
       to.packed = Place{Place::Kind::constant, static_cast<int64_t>(program_->constants.size())};
-      Tensor packed({DType::u8, {packed_bytes(*compiled.method, to, is_lhs)}});
-      pack_operand(*compiled.method, to, is_lhs, constant->data(), packed.mutable_data());
-      program_->constants.push_back(std::move(packed));
+      program_->constants.push_back(packed_operand(*compiled.method, to, is_lhs, compiled.depth,
+                                                   compiled_[step]->product->part_depth, constant->data()));
       return to;
     }
     to.place = read_place(array, plan);
@@ -327,12 +327,13 @@ class Assembly {
     to.kernel = from.row_code.loops;
     to.tasks_per_row = from.row_code.tasks_per_row;
     to.columns_per_task = from.row_code.columns_per_task;
-    if (from.only_stores) {
-      to.stored = *from.only_stores;
+    to.sums_in_result = from.sums_in_result;
+    if (from.only_stores || from.sums_in_result) {
       to.result_dtype = from.sums;
       to.result = written_place(kernel.outputs[0], plan);
-      return to;
+      to.stored = from.only_stores ? *from.only_stores : StoredSums{.batch = {}, .row_stride = from.columns * to.element_bytes};
     }
+    if (from.only_stores) return to;
     if (from.method != nullptr) to.buffers.push_back({Place::Kind::block, 0});
     for (size_t input : from.inputs) {
       to.buffers.push_back(read_place(kernel.inputs[input], plan));

@@ -57,7 +57,10 @@ void BlockChoice::choose_whole_rows(const CompiledStage& stage) {
     rows = std::min(rows, std::max(round_down(shape_.rows / 32, panel), 4 * panel));
   result_.block_rows = std::min(rows, round_up(shape_.rows, panel));
   if (!are_fair_elements() || !changes_with_elements(stage)) return;
-  result_.slice_rows = result_.block_rows;
+  // A slice has rows enough that what is packed is read from the second cache not much more often; more rows
+  // are no faster, and each thread has memory for them.
+  const int64_t enough = round_down(cpu_.l2_bytes / 32 / std::max<int64_t>(row_bytes, 1), panel);
+  result_.slice_rows = std::min(result_.block_rows, std::max(enough, 4 * panel));
   result_.block_rows = round_up(shape_.rows, panel);
 }
 
@@ -154,24 +157,31 @@ void BlockChoice::choose_tiles(const CompiledStage& stage) {
   constexpr int64_t kMostRows = 516;
   constexpr int64_t kFewRows = 132;
   constexpr int64_t kFewColumns = 64;
+  constexpr int64_t kPackedAhead = 2 << 20;  // bytes of the columns of a block
+  constexpr int64_t kOfAThread = 1 << 20;    // where each thread packs its own
   const int64_t panel = stage.method->a_panel();
   const auto element = static_cast<int64_t>(size_of(stage.sums));
   const bool brief = shape_.rows <= stage.method->rows_at_once() && stage.rhs.read.contracted.size() > 1;
   const bool windows = stage.rhs.windows;
   const int64_t column_elements =
       windows ? std::min(shape_.rows, stage.method->rows_at_once()) : shape_.depth;
-  const int64_t column_bytes = windows ? cpu_.l2_bytes / 4 : brief ? cpu_.l2_bytes / 2 : int64_t{2} << 20;
-  int64_t most_columns = std::clamp<int64_t>(column_bytes / std::max<int64_t>(column_elements * element, 1),
+  const auto most_columns_of = [&](int64_t column_bytes) {
+    const int64_t most = std::clamp<int64_t>(column_bytes / std::max<int64_t>(column_elements * element, 1),
                                              windows || brief ? kFewColumns : 192, 1024);
-  if (!stage.only_stores) {  // what is done to the sums is to find them in the second cache
+    if (stage.only_stores) return most;
+    // What is done to the sums is to find them in the second cache.
     const int64_t rows = std::clamp<int64_t>(shape_.rows, 1, stage.method->rows_at_once());
-    most_columns = std::min(most_columns, std::max(cpu_.l2_bytes / 2 / (rows * element), kFewColumns));
-  }
+    return std::min(most, std::max(cpu_.l2_bytes / 2 / (rows * element), kFewColumns));
+  };
   const int64_t row_blocks = std::max<int64_t>(1, parts_of(shape_.rows, round_down(kMostRows, panel)));
   const int64_t most_row_blocks = std::max(row_blocks, parts_of(shape_.rows, kFewRows));
   double least = std::numeric_limits<double>::infinity();
   for (int64_t i = row_blocks; i <= most_row_blocks; ++i) {
     const int64_t unit = i == 1 ? column_unit(stage) : stage.method->b_panel();
+    const int64_t most_columns = most_columns_of(windows  ? cpu_.l2_bytes / 4
+                                                 : brief  ? cpu_.l2_bytes / 2
+                                                 : i == 1 ? kOfAThread
+                                                          : kPackedAhead);
     const int64_t column_blocks =
         std::max<int64_t>(1, parts_of(shape_.columns, round_down(most_columns, unit)));
     const int64_t most_column_blocks = std::max(column_blocks, parts_of(shape_.columns, kFewColumns));

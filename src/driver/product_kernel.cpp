@@ -74,7 +74,7 @@ class Compilation {
     result_.stages.push_back(std::move(stage));
     for (CompiledStage& one : result_.stages)
       blocks.decide_packing(one, &one == &result_.stages.back() ? result_.block_columns : one.columns);
-    if (epilogue.only_stores) cut_depth(result_, cpu_);
+    cut_depth(result_, sums_fit_result(result_.stages.back()), cpu_);
     for (const CompiledStage& one : result_.stages) describe(one);
     estimate();
     return std::move(result_);
@@ -84,6 +84,17 @@ class Compilation {
   const std::vector<Layout>& layouts_of(const FusedKernel& part) const {
     const std::vector<const FusedKernel*> parts = parts_of(kernel_);
     return layouts_.at(static_cast<size_t>(std::find(parts.begin(), parts.end(), &part) - parts.begin()));
+  }
+
+  /// Whether what the code of a stage makes of each sum may be stored where the sum is.
+  bool sums_fit_result(const CompiledStage& stage) const {
+    if (stage.only_stores) return true;
+    const LoopKernel& loops = *stage.row_code.loops;
+    const auto output = static_cast<BufferId>(1 + stage.inputs.size());
+    bool stored = false;
+    return own_outputs_ && !code_.bounds_checked && kernel_.outputs.size() == 1 && !kernel_.permuted[0] &&
+           !kernel_.domain.has_sweep && loops[output].type.dtype == stage.sums &&
+           loads_before_it_stores(loops.nests[0].root.body, output, stored) && stored;
   }
 
   /// `next` is what it makes rows for, which is `last` if that is not null.

@@ -24,6 +24,9 @@ struct CompiledMaker {
   int64_t rows;          ///< of a copy of the operand
   int64_t rows_at_once;  ///< that are made, then packed
   int64_t row_bytes;
+
+  /// Whether a row is all lines at a step of k.
+  bool is_of_steps() const { return !rows_are_lines; }
 };
 
 /// How an operand is read, and from which input of its kernel.
@@ -58,6 +61,7 @@ struct CompiledStage {
   /// A mask may hide columns at either end of all rows of a block: the code sweeps the part it is told to.
   bool masked = false;
   bool over_sums = false;  ///< the rows it makes may lie where the sums do
+  bool sums_in_result = false;  ///< see BlockStage
   bool bounded = false;    ///< what is hidden depends on the magnitudes of both operands
 };
 

@@ -1,12 +1,15 @@
 // Which kernels run together with a product: on each block of its rows, or where its operands are packed.
 
 #include <algorithm>
+#include <functional>
 #include <initializer_list>
 #include <map>
+#include <numeric>
 #include <unordered_map>
 
 #include "fusion/fuse.h"
 #include "fusion/groups.h"
+#include "fusion/legality.h"
 #include "fusion/product.h"
 #include "ops/index_map.h"
 
@@ -94,10 +97,25 @@ class Chaining {
                !kernel.domain.has_sweep) {
       return false;
     }
-    if (!fits(feeder, shape, columns)) return false;
+    if (!fits(feeder, shape, columns) || packs_more_than_rows(kernel)) return false;
     kernel.feeder = taken(lhs->writer, columns);
     kernel.fed = lhs->input;
     return true;
+  }
+
+  /// Whether the second operand, of which every block of rows needs all, takes much more memory than the rows
+  /// do, and their columns may as well be blocks: for each of these its part alone is packed.
+  bool packs_more_than_rows(const FusedKernel& kernel) const {
+    const ProductShape product = product_shape(kernel.body, *kernel.product);
+    const auto element = static_cast<int64_t>(size_of(kernel.body[*kernel.product].type.dtype));
+    const int64_t lhs_bytes = product.rows * product.depth * element;
+    const int64_t rhs_bytes = product.columns * product.depth * element;
+    const OperandRead rhs = read_of_operand(kernel.body, *kernel.product, 1);
+    const auto& parameters = kernel.body.parameters();
+    const auto input =
+        static_cast<size_t>(std::find(parameters.begin(), parameters.end(), rhs.array) - parameters.begin());
+    return product.batch == 1 && !kernel.domain.has_sweep && !kernel.constant[input] &&
+           rhs_bytes > std::max(lhs_bytes, 2 * l2_bytes_);
   }
 
   /// Lets the kernel that makes an operand run where that is packed. Its rows are lines of the operand, or
@@ -106,7 +124,8 @@ class Chaining {
     FusedKernel& kernel = kernels_[number];
     if (operand == 0 && kernel.feeder != nullptr) return false;
     const ProductShape product = product_shape(kernel.body, *kernel.product);
-    if ((operand == 0 ? product.columns : product.rows) < kLinesWorthPacking) return false;
+    const bool is_packed_once = (operand == 0 ? product.columns : product.rows) < kLinesWorthPacking;
+    if (is_packed_once && !is_packed_in_steps(kernel)) return false;
     const std::optional<WrittenOperand> made = written_operand(kernel, operand);
     if (!made || kernels_[made->writer].product) return false;
     const OperandRead& read = made->read;
@@ -117,12 +136,48 @@ class Chaining {
     const auto* batch = axes_that_vary(read.batch) == 0 ? &one_for_all : &read.batch;
     const bool rows_are_lines = is_in_order(read, shape, {batch, &read.lines, &read.contracted});
     if (!rows_are_lines && !is_in_order(read, shape, {batch, &read.contracted, &read.lines})) return false;
+    FusedKernel& maker = kernels_[made->writer];
+    if (!others_come_later(maker, kernel.inputs[made->input], number)) return false;
+    if (is_packed_once && rows_are_lines) return take_maker_of_steps(kernel, *made);
     const size_t columns = axes_that_move(rows_are_lines ? read.contracted : read.lines);
-    if (!others_come_later(kernels_[made->writer], kernel.inputs[made->input], number) ||
-        !fits(kernels_[made->writer], shape, columns))
-      return false;
+    if (!fits(maker, shape, columns)) return false;
     kernel.makers.push_back({taken(made->writer, columns), made->input, rows_are_lines});
     return true;
+  }
+
+  /// One that makes lines, and as well all lines at a step of k.
+  bool take_maker_of_steps(FusedKernel& kernel, const WrittenOperand& made) {
+    FusedKernel& maker = kernels_[made.writer];
+    const size_t lines = axes_that_move(made.read.lines);
+    if (maker.domain.has_sweep || maker.outputs.size() != 1 || maker.permuted[0] || maker.product) return false;
+    FusedKernel turned = with_first_axes_last(maker, lines);
+    if (!fits(turned, turned.body.type_of(turned.body.outputs()[0]).shape, lines)) return false;
+    maker = std::move(turned);
+    kernel.makers.push_back({taken(made.writer, lines), made.input, false});
+    return true;
+  }
+
+  /// The kernel with the same output transposed: its first `count` axes, but for those of extent 1, come
+  /// last.
+  static FusedKernel with_first_axes_last(FusedKernel kernel, size_t count) {
+    const Value output = kernel.body.outputs()[0];
+    const Shape shape = kernel.body.type_of(output).shape;
+    size_t first = 0;
+    for (size_t moving = 0; moving < count; ++first) moving += shape[first] != 1 ? 1 : 0;
+    Ints permutation(shape.size());
+    std::iota(permutation.begin(), permutation.end(), int64_t{0});
+    std::ranges::rotate(permutation, permutation.begin() + static_cast<int64_t>(first));
+    const Value turned = kernel.body.add(Op::transpose, {output}, {{Attr::permutation, permutation}},
+                                         kernel.body[output].where);
+    kernel.body.set_outputs({turned});
+    kernel.domain = own_domain(kernel.body, turned);
+    return kernel;
+  }
+
+  /// See driver/cut_depth.h.
+  static bool is_packed_in_steps(const FusedKernel& kernel) {
+    return can_be_made_in_steps(kernel.body, *kernel.product) && epilogue_of(kernel).only_stores &&
+           std::ranges::none_of(kernel.constant, std::identity{});
   }
 
   std::shared_ptr<const FusedKernel> taken(size_t number, size_t columns) {

@@ -1,6 +1,7 @@
 #include "fusion/fuse.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <tuple>
 
@@ -90,7 +91,8 @@ class Fuser {
     Group fresh;
     fresh.order = static_cast<int>(state_.groups.size());
     fresh.domain = own_domain(state_.graph, value);
-    fresh.closed = is_alone || (node.op == Op::dot && is_mirrored(state_.graph, value));
+    fresh.closed = is_alone || (node.op == Op::dot &&
+                                (is_mirrored(state_.graph, value) || is_deep_with_computed_operand(value)));
     if (sorts(node)) fresh.sort = value;
     if (node.op == Op::dot) {
       fresh.product = value;
@@ -118,6 +120,13 @@ class Fuser {
 
   void copy_unless_stored(Value array) {
     if (needs_copy(state_.graph[array]) && state_[array].group < 0) place(array);
+  }
+
+  bool is_deep_with_computed_operand(Value dot) const {
+    return can_be_made_in_steps(state_.graph, dot) &&
+           std::ranges::any_of(std::array<size_t, 2>{0, 1}, [&](size_t operand) {
+             return state_[read_of_operand(state_.graph, dot, operand).array].group >= 0;
+           });
   }
 
   /// The axes of a product's domain that come from its second operand.

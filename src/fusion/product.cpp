@@ -1,6 +1,7 @@
 #include "fusion/product.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <unordered_map>
 
@@ -57,6 +58,25 @@ bool is_mirrored(const Graph& graph, Value dot) {
   const OperandRead rhs = read_of_operand(graph, dot, 1);
   return lhs.array == rhs.array && lhs.offsets == rhs.offsets && lhs.lines == rhs.lines &&
          lhs.contracted == rhs.contracted && lhs.bounds == rhs.bounds;
+}
+
+bool is_much_deeper_than_wide(const ProductShape& shape, bool symmetric) {
+  constexpr int64_t kManyLines = 384;
+  constexpr int64_t kDeep = 4096;
+  const int64_t lines = std::max(shape.rows, shape.columns);
+  if (shape.batch != 1 || lines >= kManyLines) return false;
+  if (symmetric) return shape.depth >= kDeep / 2 || lines < kManyLines / 2;
+  return shape.depth >= kDeep;
+}
+
+bool can_be_made_in_steps(const Graph& graph, Value dot) {
+  const ProductShape shape = product_shape(graph, dot);
+  const DType dtype = graph[dot].type.dtype;
+  return shape.rows > 1 && shape.columns > 1 && is_much_deeper_than_wide(shape, false) &&
+         product_dtype(dtype) == dtype &&
+         std::ranges::all_of(std::array<size_t, 2>{0, 1}, [&](size_t operand) {
+           return read_of_operand(graph, dot, operand).contracted.size() == 1;
+         });
 }
 
 std::vector<bool> needed_after_product(const FusedKernel& kernel) {

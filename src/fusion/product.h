@@ -67,6 +67,15 @@ struct ProductShape {
 };
 ProductShape product_shape(const Graph& graph, Value dot);
 
+/// Whether the result is small and the steps of k are many. Threads then sum different parts of k, and what
+/// is packed of an operand is a few steps at a time. Of a symmetric result half is computed.
+bool is_much_deeper_than_wide(const ProductShape& shape, bool symmetric);
+
+/// Whether it is so of two matrices, and the sums are what there is of the result. An operand whose rows are
+/// steps of k can then be made as it is packed, and is never all in memory. What follows the product is
+/// a kernel of its own.
+bool can_be_made_in_steps(const Graph& graph, Value dot);
+
 /// By value of the body: whether the outputs need it other than through the product.
 std::vector<bool> needed_after_product(const FusedKernel& kernel);
 

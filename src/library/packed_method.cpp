@@ -87,6 +87,7 @@ class PackedMethod final : public ProductMethod {
   int64_t a_panel_bytes() const override { return a_layout().panel_bytes; }
   int64_t b_panel_bytes() const override { return b_layout().panel_bytes; }
   int64_t rows_at_once() const override { return swapped_ ? column_block_ : row_block_; }
+  int64_t steps_at_once() const override { return kernels_.pairs == nullptr ? k_block_ : 0; }
   int64_t scratch_bytes() const override { return 0; }  // the buffer of a tile is on the stack
   const char* name() const override { return kernels_.name; }
 
@@ -112,8 +113,9 @@ class PackedMethod final : public ProductMethod {
     if (!takes_rows() || a.dtype != dtype_of(type_)) return 0;
     const OperandView view(a);
     const auto element = static_cast<int64_t>(size_of(a.dtype));
-    const bool is_rows = view.bounds == 0 && view.lines.count <= 1 && view.contracted.count == 1 &&
-                         view.contracted.stride[0] == element;
+    const bool is_rows =
+        view.bounds == 0 && view.lines.count <= 1 &&
+        (view.contracted.count == 0 || (view.contracted.count == 1 && view.contracted.stride[0] == element));
     if (!is_rows) return 0;
     const int64_t stride = view.lines.count == 1 ? view.lines.stride[0] : k_ * element;  // of one row, any
     return stride % kernels_.element_bytes == 0 ? stride : 0;

@@ -99,6 +99,9 @@ class ProductMethod {
   virtual int64_t b_panel_bytes() const = 0;
   /// Rows, in whole panels, that a call of multiply is best given: more are no faster.
   virtual int64_t rows_at_once() const = 0;
+  /// Steps of k that a call of multiply sums before it adds them to C: where a product is cut there, and each
+  /// part but the first added by multiply_adding, the result has the same bits. 0: nobody can tell.
+  virtual int64_t steps_at_once() const { return 0; }
   /// Bytes of working memory a call of multiply needs.
   virtual int64_t scratch_bytes() const = 0;
 

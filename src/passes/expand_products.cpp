@@ -68,11 +68,14 @@ struct Sizes {
   }
 };
 
+/// Whether products are summed in the type that they have.
+bool is_computed_in(DType dtype) {
+  return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::i32 || dtype == DType::i64;
+}
+
 /// Whether the loops for small products take these: see choose_small_method.
 bool are_read_in_place(const Shape& rhs, const DotAxes& axes, DType dtype) {
-  const bool is_computed_in =
-      dtype == DType::f32 || dtype == DType::f64 || dtype == DType::i32 || dtype == DType::i64;
-  return is_computed_in && !axes.rhs_free.empty() &&
+  return is_computed_in(dtype) && !axes.rhs_free.empty() &&
          axes.rhs_free.back() + 1 == static_cast<int64_t>(rhs.size());
 }
 
@@ -159,7 +162,8 @@ Value swapped(GraphRewriter& rewriter, const Node& dot, const Shape& shape) {
 }
 
 /// A small result of a long sum, such as x.T @ x of many samples, is made in parts that stay in the cache and
-/// that threads share: products of pieces of the contracted axis, then their sum.
+/// that threads share: products of pieces of the contracted axis, then their sum. The operands are in memory:
+/// of one that is computed the kernel of the product makes a part at a time, as that cuts such sums, too.
 class Pieces {
  public:
   static constexpr int64_t kPiece = 4096;
@@ -269,7 +273,11 @@ Value improved(GraphRewriter& rewriter, const Node& dot, const std::vector<uint3
   if (is_worth_expanding(sizes, dot.type.dtype, in_place, only_needed) ||
       (sizes.has_vector() && (has_windows || is_computed)))
     return Expansion(rewriter.graph(), dot, axes).run(inputs[0], inputs[1]);
-  if (!only_needed && !sizes.has_vector() && Pieces::are_worth_it(sizes, axes, dot.type.dtype))
+  const bool is_made = is_computed_in(dot.type.dtype) &&
+                       (is_computed_for_it(graph, readers, dot.inputs[0]) ||
+                        is_computed_for_it(graph, readers, dot.inputs[1]));
+  if (!only_needed && !sizes.has_vector() && !is_made &&
+      Pieces::are_worth_it(sizes, axes, dot.type.dtype))
     return Pieces(rewriter.graph(), dot, axes).run(inputs[0], inputs[1]);
   // Of a matrix and a vector, the vector goes first.
   if (sizes.columns == 1) return swapped(rewriter, dot, dot.type.shape);

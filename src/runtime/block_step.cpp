@@ -35,6 +35,12 @@ struct ScratchLayout {
   }
 };
 
+/// Of an operand, or of the part of k that a method is made for.
+int64_t bytes_of_panels(const ProductMethod& method, const BlockOperand& operand, bool is_lhs) {
+  const Panels panels(method, is_lhs);
+  return round_up(operand.copies * panels.count(operand.lines) * panels.bytes, kAlign);
+}
+
 bool is_checked(const BlockStep& step) {
   auto makes_checked = [](const BlockOperand& operand) {
     return operand.maker != nullptr && !operand.maker->sites.empty();
@@ -88,10 +94,21 @@ class BlockRun {
     const RunningStage whole = stages_[0];
     for (first_k_ = 0; first_k_ < step_.stages[0].depth; first_k_ += step_.part_depth) {
       stages_[0] = whole;
-      stages_[0].lhs.take_part(first_k_, step_.part_depth);
-      stages_[0].rhs.take_part(first_k_, step_.part_depth);
+      take_part(step_.stages[0].lhs, stages_[0].lhs);
+      take_part(step_.stages[0].rhs, stages_[0].rhs);
       pack_ahead();
       run_blocks();
+    }
+  }
+
+  /// The part of k at hand.
+  void take_part(const BlockOperand& about, RunningOperand& running) const {
+    if (about.packed && about.packed->kind == Place::Kind::constant) {
+      const bool is_lhs = &about == &step_.stages[0].lhs;
+      running.packed +=
+          first_k_ / step_.part_depth * bytes_of_panels(*step_.stages[0].method, about, is_lhs);
+    } else {
+      running.take_part(first_k_, step_.part_depth);
     }
   }
 
@@ -122,8 +139,7 @@ class BlockRun {
     }
     ThreadPool& pool = ThreadPool::instance();
     const int workers = pool.num_threads();
-    const Block scratch = BufferPool::instance().allocate(scratch_bytes());
-    auto* base = static_cast<std::byte*>(scratch.data());
+    std::byte* base = shared_scratch();
     pool.run(
         tasks, grain,
         [&](int64_t begin, int64_t end, int worker) { work(begin, end, base + worker * scratch_.bytes); },
@@ -182,12 +198,12 @@ class BlockRun {
     ScratchLayout::Stage at{};
     const bool is_last = &stage == &step_.stages.back();
     if (stage.method != nullptr) {
-      running.lhs = prepare_operand(stage.lhs);
-      running.rhs = prepare_operand(stage.rhs);
+      running.lhs = RunningOperand(stage.lhs, memory_, failed_check_);
+      running.rhs = RunningOperand(stage.rhs, memory_, failed_check_);
       const Panels lhs(*stage.method, true);
       const Panels rhs(*stage.method, false);
       const int64_t columns = is_last ? step_.block_columns : stage.columns;
-      if (!stage.lhs.packed) at.lhs = scratch_.take(lhs.count(slice_rows_) * lhs.bytes);
+      if (!stage.lhs.packed && !reads_lhs_in_rows(stage, running.lhs)) at.lhs = scratch_.take(lhs.count(slice_rows_) * lhs.bytes);
       if (!stage.rhs.packed) {
         const int64_t windows =
             stage.rhs.windows ? stage.method->window_bytes(running.rhs.operand, columns) : 0;
@@ -195,8 +211,9 @@ class BlockRun {
         at.rhs = scratch_.take(at.windows ? windows : rhs.count(columns) * rhs.bytes);
       }
       at.multiply = scratch_.take(stage.method->scratch_bytes());
-      at.sums_row_bytes = round_up(columns * stage.element_bytes, kAlign);
-      if (stage.code != nullptr) at.sums = scratch_.take(slice_rows_ * at.sums_row_bytes);
+      at.sums_row_bytes =
+          stage.sums_in_result ? stage.stored.row_stride : round_up(columns * stage.element_bytes, kAlign);
+      if (stage.keeps_sums()) at.sums = scratch_.take(slice_rows_ * at.sums_row_bytes);
     }
     if (stage.code != nullptr) {
       at.kernel = scratch_.take(stage.kernel->scratch_bytes);
@@ -216,17 +233,21 @@ class BlockRun {
     stages_.push_back(std::move(running));
   }
 
-  RunningOperand prepare_operand(const BlockOperand& about) const {
-    RunningOperand running;
-    running.about = &about;
-    if (about.place.kind != Place::Kind::block) {
-      const int64_t* strides =
-          about.strided_input < 0 ? about.strides.data() : memory_.strides_of(about.strided_input);
-      running = RunningOperand(about, memory_.find(about.place), strides);
-    }
-    if (about.maker != nullptr) running.maker.emplace(*about.maker, memory_, failed_check_);
-    if (about.packed) running.packed = aligned(memory_.find(*about.packed));
-    return running;
+  /// Whether the first operand lies as the method takes it, and needs no room to be packed.
+  bool reads_lhs_in_rows(const BlockStage& stage, const RunningOperand& lhs) const {
+    if (!stage.lhs.in_rows) return false;
+    if (!stage.lhs.is_fed()) return stage.method->row_stride_of(lhs.operand) != 0;
+    const BlockStage& before = step_.stages[scratch_.stages.size() - 1];
+    return stage.method->row_stride_of(fed_rows(before, slice_rows_, stage.depth, nullptr)) != 0;
+  }
+
+  /// Rows that a stage has made, or the first elements of each.
+  static ProductOperand fed_rows(const BlockStage& before, int64_t rows, int64_t depth, const std::byte* data) {
+    return {.dtype = before.result_dtype,
+            .data = data,
+            .lines = {{rows, before.result_row_bytes}},
+            .contracted = {{depth, static_cast<int64_t>(size_of(before.result_dtype))}},
+            .bounds = {}};
   }
 
   bool is_masked(size_t stage) const { return skipping_ && skipping_->is_masked(stage); }
@@ -234,7 +255,16 @@ class BlockRun {
     return skipping_ ? skipping_->largest_of(stage, is_lhs) : nullptr;
   }
 
-  void pack_ahead() const { packing().run(); }
+  void pack_ahead() {
+    const PackingAhead packing = this->packing();
+    packing.run(packing.scratch_bytes() == 0 ? nullptr : shared_scratch());
+  }
+
+  /// Of all threads, for packing and for blocks.
+  std::byte* shared_scratch() {
+    if (!borrowed_) borrowed_ = BufferPool::instance().borrow(scratch_bytes());
+    return static_cast<std::byte*>(borrowed_.data());
+  }
 
   PackingAhead packing() const {
     PackingAhead packing;
@@ -337,7 +367,7 @@ class BlockRun {
         std::byte* sums = nullptr;
         if (run_.step_.stages[i].method != nullptr) sums = multiply(i, own, made);
         made = scratch_ + run_.scratch_.stages[i].result;
-        if (run_.step_.stages[i].code != nullptr) run_kernel(i, own, sums, is_last ? nullptr : made);
+        if (run_.step_.stages[i].code != nullptr && run_.is_last_part()) run_kernel(i, own, sums, is_last ? nullptr : made);
       }
     }
 
@@ -348,18 +378,14 @@ class BlockRun {
       const BlockStage& stage = run_.step_.stages[i];
       const ScratchLayout::Stage& at = run_.scratch_.stages[i];
       if (stage.lhs.is_fed()) {
-        const BlockStage& before = run_.step_.stages[i - 1];
-        ProductOperand& operand = stages_[i].lhs.operand;
-        operand.dtype = before.result_dtype;
-        operand.data = fed;
-        operand.lines = {{part.row_end - part.row, before.result_row_bytes}};
         const int64_t depth = is_fed_part(i) ? visible_.end : stage.depth;
-        operand.contracted = {{depth, static_cast<int64_t>(size_of(before.result_dtype))}};
+        stages_[i].lhs.operand =
+            fed_rows(run_.step_.stages[i - 1], part.row_end - part.row, depth, fed);
       }
       std::byte* sums = scratch_ + at.sums;
       if (run_.is_masked(i)) sums += part.column * stage.element_bytes;  // each column in its place
       int64_t row_bytes = at.sums_row_bytes;
-      if (stage.code == nullptr) {
+      if (!stage.keeps_sums()) {
         row_bytes = stage.stored.row_stride;
         sums = static_cast<std::byte*>(run_.memory_.find(stage.result)) +
                offset_of(part.element, stage.stored.batch) + part.row * row_bytes +
@@ -390,7 +416,7 @@ class BlockRun {
                                        row_bytes);
         return sums;
       }
-      if (!stage.rhs.packed && is_only_slice_ && !is_packed_visible(i)) {
+      if (!stage.rhs.packed && is_only_slice_ && run_.first_k_ == 0 && !is_packed_visible(i)) {
         const ProductOperand& operand = operand_of(i, false, part.element);
         if (stage.method->packs_on_the_way(operand, rows)) {
           stage.method->multiply_packing(lhs, lhs_row_bytes, operand, part.column, scratch_ + at.rhs, rows,
@@ -532,31 +558,41 @@ class BlockRun {
   std::vector<RunningStage> stages_;
   mutable std::vector<CheckedKernel> checked_;  ///< by stage, if code of some is checked
   ScratchLayout scratch_;
+  Block borrowed_;  ///< see shared_scratch
 };
 
 }  // namespace
 
 void run_block_step(const BlockStep& step, const BlockMemory& memory, int32_t* failed_check) {
-  if (step.chunk_depth != 0) return run_deep_product(step, memory);
+  if (step.chunk_depth != 0) return run_deep_product(step, memory, failed_check);
   BlockRun(step, memory, failed_check).run();
 }
 
 int64_t block_scratch_bytes(const BlockStep& step, const BlockMemory& memory) {
+  if (step.chunk_depth != 0) return deep_product_scratch_bytes(step, memory);
   return BlockRun(step, memory, nullptr).scratch_bytes();
 }
 
 int64_t packed_bytes(const ProductMethod& method, const BlockOperand& operand, bool is_lhs) {
-  const Panels panels(method, is_lhs);
-  return round_up(operand.copies * panels.count(operand.lines) * panels.bytes, kAlign) + kAlign;
+  return bytes_of_panels(method, operand, is_lhs) + kAlign;
 }
 
-void pack_operand(const ProductMethod& method, const BlockOperand& operand, bool is_lhs, const void* array,
-                  void* packed) {
-  RunningOperand running(operand, array, operand.strides.data());
-  running.packed = aligned(packed);
-  PackingAhead packing;
-  packing.add(method, is_lhs, running, nullptr);
-  packing.run();
+Tensor packed_operand(const ProductMethod& method, const BlockOperand& operand, bool is_lhs, int64_t depth,
+                      int64_t part_depth, const void* array) {
+  const int64_t step = part_depth == 0 ? std::max<int64_t>(depth, 1) : part_depth;
+  const int64_t part_bytes = bytes_of_panels(method, operand, is_lhs);
+  const int64_t parts = std::max<int64_t>(parts_of(depth, step), 1);
+  Tensor packed({DType::u8, {parts * part_bytes + kAlign}});
+  std::byte* to = aligned(packed.mutable_data());
+  for (int64_t part = 0; part < parts; ++part) {
+    RunningOperand running(operand, array, operand.strides.data());
+    if (part_depth != 0) running.take_part(part * step, step);
+    running.packed = to + part * part_bytes;
+    PackingAhead packing;
+    packing.add(method, is_lhs, running, nullptr);
+    packing.run(nullptr);
+  }
+  return packed;
 }
 
 }  // namespace tokamak

@@ -11,6 +11,7 @@
 #include "codegen/codegen.h"
 #include "fusion/hidden.h"
 #include "fusion/product.h"
+#include "ir/tensor.h"
 #include "library/product.h"
 #include "runtime/checked_access.h"
 
@@ -42,7 +43,7 @@ struct BlockMaker {
 struct BlockOperand {
   DType dtype = DType::f32;
   OperandRead read;              ///< its `array` is not used
-  Place place;                   ///< of the array; a block: made by the stage before, or only there packed
+  Place place;                   ///< of the array; a block: made, or only there packed
   std::vector<int64_t> strides;  ///< bytes, by axis of the array
   int strided_input = -1;        ///< a program input whose strides are known at run time: those instead
   int64_t lines = 0;
@@ -56,7 +57,7 @@ struct BlockOperand {
   bool windows = false;  ///< read where they overlap, if they lie as the method takes them; packed otherwise
 
   /// Whether it is the rows that the stage before has made, and not packed from elsewhere.
-  bool is_fed() const { return place.kind == Place::Kind::block && !packed; }
+  bool is_fed() const { return place.kind == Place::Kind::block && !packed && !maker; }
 };
 
 /// A product, then a kernel on its result; or the kernel alone.
@@ -76,11 +77,15 @@ struct BlockStage {
   int64_t tasks_per_row = 1;
   int64_t columns_per_task = 1;  ///< the last task of a row may have fewer
 
-  Place result;       ///< of the sums when there is no kernel,
+  Place result;       ///< of the sums when there is no kernel, or it runs over them,
   StoredSums stored;  ///< and how they lie there
   DType result_dtype = DType::f32;
   int64_t result_row_bytes = 0;  ///< a block given to the next stage: the bytes of its rows
   bool over_sums = false;        ///< ... where the sums are, if their rows are as long
+  /// The sums lie in `result`, where the code stores what it makes of each, and not with the block.
+  bool sums_in_result = false;
+
+  bool keeps_sums() const { return code != nullptr && !sums_in_result; }
 };
 
 struct BlockStep {
@@ -93,10 +98,12 @@ struct BlockStep {
   int64_t slice_rows = 0;
   double block_cost = 0;  ///< nanoseconds, roughly
   /// Not 0: so many steps of k at a time are packed and multiplied, for which the method is made. There is
-  /// one stage without code, both operands are packed ahead, and one axis is contracted.
+  /// one stage, whose sums lie in the result, and one axis is contracted. Code runs with the last part.
+  /// Constants are packed part by part.
   int64_t part_depth = 0;
   /// Not 0: these parts make up chunks of so many steps, which threads sum side by side; the sums are added
-  /// in the end. The operands are packed with each part instead, and there is no batch.
+  /// in the end. The operands are packed with each part instead, which is also when their makers make so many
+  /// rows, and there is no batch.
   int64_t chunk_depth = 0;
   /// Not 0: the result is symmetric, and has one stage without code. So many rows at a time, which divide
   /// those of a block, are computed up to the diagonal; what lies left of their own square is mirrored. Where
@@ -123,11 +130,13 @@ void run_block_step(const BlockStep& step, const BlockMemory& memory, int32_t* f
 /// What run_block_step takes for all the threads that there are now, beside what the program gives it.
 int64_t block_scratch_bytes(const BlockStep& step, const BlockMemory& memory);
 
-/// Bytes that a packed operand takes at most, wherever they start; a multiple of 64.
+/// Bytes that a packed operand takes at most, wherever they start; a multiple of 64. Of one whose k is cut it
+/// is those of a part.
 int64_t packed_bytes(const ProductMethod& method, const BlockOperand& operand, bool is_lhs);
 
-/// Packs an operand all at once.
-void pack_operand(const ProductMethod& method, const BlockOperand& operand, bool is_lhs, const void* array,
-                  void* packed);
+/// Packs an operand of so many steps of k all at once: part by part, one after the other, if `part_depth` is
+/// not 0.
+Tensor packed_operand(const ProductMethod& method, const BlockOperand& operand, bool is_lhs, int64_t depth,
+                      int64_t part_depth, const void* array);
 
 }  // namespace tokamak

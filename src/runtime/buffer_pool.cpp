@@ -167,11 +167,12 @@ struct BufferPool::State {
     }
   }
 
-  BlockHeader* take_from_store(int size_class, bool or_next_class) {
+  /// The smallest there is.
+  BlockHeader* take_from_store(int size_class, int last_class) {
     const std::lock_guard lock(store_mutex);
-    BlockHeader* block = store.take(size_class);
-    if (block == nullptr && or_next_class && size_class + 1 < kSizeClasses)
-      block = store.take(size_class + 1);
+    BlockHeader* block = nullptr;
+    for (int i = size_class; block == nullptr && i <= std::min(last_class, kSizeClasses - 1); ++i)
+      block = store.take(i);
     return block;
   }
 
@@ -268,22 +269,43 @@ BufferPool::ThreadCache* BufferPool::cache_of_this_thread() {
   return cache;
 }
 
-Block BufferPool::allocate(int64_t bytes) {
+namespace {
+
+int class_of_allocation(int64_t bytes) {
   if (bytes < 0 || bytes > kLargestBlock) {
     const std::string amount = bytes < 0 ? "more bytes than can be counted" : bytes_text(bytes);
     throw UserError("out of memory: cannot allocate " + amount, {}, UserError::Kind::memory);
   }
-  const int size_class = size_class_of(bytes);
+  return size_class_of(bytes);
+}
+
+/// Blocks of the next class are about as large.
+int last_class_of(int size_class) { return size_class < kSmallClasses ? size_class : size_class + 1; }
+
+}  // namespace
+
+Block BufferPool::allocate(int64_t bytes) {
+  const int size_class = class_of_allocation(bytes);
   ProfileScope scope(ProfileCategory::allocation, kRecycled);
   scope.count(0, bytes);
-  BlockHeader* block = size_class < kSmallClasses ? allocate_small(bytes, size_class, scope)
-                                                  : allocate_large(bytes, size_class, scope);
+  BlockHeader* block = size_class < kSmallClasses
+                           ? allocate_small(bytes, size_class, scope)
+                           : allocate_large(bytes, size_class, last_class_of(size_class), scope);
   return Block::adopt(block);
+}
+
+Block BufferPool::borrow(int64_t bytes) {
+  constexpr int kClasses = 24;  // eight times as large
+  const int size_class = class_of_allocation(bytes);
+  if (size_class < kSmallClasses) return allocate(bytes);
+  ProfileScope scope(ProfileCategory::allocation, kRecycled);
+  scope.count(0, bytes);
+  return Block::adopt(allocate_large(bytes, size_class, size_class + kClasses, scope));
 }
 
 BlockHeader* BufferPool::allocate_small(int64_t bytes, int size_class, ProfileScope& scope) {
   ThreadCache* cache = cache_of_this_thread();
-  if (cache == nullptr) return allocate_large(bytes, size_class, scope);
+  if (cache == nullptr) return allocate_large(bytes, size_class, size_class, scope);
   {
     const std::lock_guard lock(cache->lock);
     if (BlockHeader* block = cache->pop(size_class)) {
@@ -293,11 +315,11 @@ BlockHeader* BufferPool::allocate_small(int64_t bytes, int size_class, ProfileSc
       return hand_out(block, bytes);
     }
   }
-  return allocate_large(bytes, size_class, scope);
+  return allocate_large(bytes, size_class, size_class, scope);
 }
 
-BlockHeader* BufferPool::allocate_large(int64_t bytes, int size_class, ProfileScope& scope) {
-  BlockHeader* block = state_->take_from_store(size_class, size_class >= kSmallClasses);
+BlockHeader* BufferPool::allocate_large(int64_t bytes, int size_class, int last_class, ProfileScope& scope) {
+  BlockHeader* block = state_->take_from_store(size_class, last_class);
   if (block != nullptr) {
     state_->hits.fetch_add(1, std::memory_order_relaxed);
   } else {

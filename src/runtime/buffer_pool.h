@@ -104,6 +104,10 @@ class BufferPool {
   /// was cached.
   Block allocate(int64_t bytes);
 
+  /// The same for a short while: any free block that is large enough, and not many times as large, rather
+  /// than a fresh one, so that what steps work with one after the other is the same memory.
+  Block borrow(int64_t bytes);
+
   PoolStats stats();
   void reset_peak();
 
@@ -128,7 +132,8 @@ class BufferPool {
 
   static ThreadCache* cache_of_this_thread();
   detail::BlockHeader* allocate_small(int64_t bytes, int size_class, ProfileScope& scope);
-  detail::BlockHeader* allocate_large(int64_t bytes, int size_class, ProfileScope& scope);
+  /// Free blocks up to `last_class` will do.
+  detail::BlockHeader* allocate_large(int64_t bytes, int size_class, int last_class, ProfileScope& scope);
   detail::BlockHeader* allocate_fresh(int64_t bytes, int size_class);
   void free_small(detail::BlockHeader* header) noexcept;
   void free_large(detail::BlockHeader* header) noexcept;

@@ -45,16 +45,18 @@ AddRow add_row_of(DType dtype) {
 
 class DeepRun {
  public:
-  DeepRun(const BlockStep& step, const BlockMemory& memory)
+  DeepRun(const BlockStep& step, const BlockMemory& memory, int32_t* failed_check)
       : step_(step),
         stage_(step.stages[0]),
-        lhs_(running(stage_.lhs, memory)),
-        rhs_(running(stage_.rhs, memory)),
+        lhs_(stage_.lhs, memory, failed_check),
+        rhs_(stage_.rhs, memory, failed_check),
         lhs_panels_(Panels(*stage_.method, true).count(step.rows)),
         rhs_panels_(Panels(*stage_.method, false).count(stage_.columns)),
         rhs_at_(round_up(lhs_panels_ * stage_.method->a_panel_bytes(), kAlign)),
         scratch_at_(rhs_at_ + round_up(rhs_panels_ * stage_.method->b_panel_bytes(), kAlign)),
-        worker_bytes_(scratch_at_ + round_up(stage_.method->scratch_bytes(), kAlign)),
+        worker_bytes_(scratch_at_ + round_up(std::max({stage_.method->scratch_bytes(), bytes_to_make(lhs_),
+                                                       bytes_to_make(rhs_)}),
+                                             kAlign)),
         row_bytes_(round_up(stage_.columns * stage_.element_bytes, kAlign)),
         chunks_((stage_.depth + step.chunk_depth - 1) / step.chunk_depth),
         result_(static_cast<std::byte*>(memory.find(stage_.result))) {}
@@ -62,8 +64,8 @@ class DeepRun {
   void run() {
     ThreadPool& pool = ThreadPool::instance();
     const int workers = pool.num_threads();
-    const Block sums = BufferPool::instance().allocate(chunks_ * chunk_bytes());
-    const Block packed = BufferPool::instance().allocate(worker_bytes_ * workers);
+    const Block sums = BufferPool::instance().borrow(chunks_ * chunk_bytes());
+    const Block packed = BufferPool::instance().borrow(worker_bytes_ * workers);
     sums_ = static_cast<std::byte*>(sums.data());
     auto* room = static_cast<std::byte*>(packed.data());
     pool.run(
@@ -78,13 +80,17 @@ class DeepRun {
              [&](int64_t begin, int64_t end, int) {
                for (int64_t slice = begin; slice < end; ++slice) add_chunks(slice * kRowsAtOnce);
              });
+    for (const RunningOperand* operand : {&lhs_, &rhs_})
+      if (operand->maker) operand->maker->throw_reported();
+  }
+
+  int64_t scratch_bytes() const {
+    return chunks_ * chunk_bytes() + worker_bytes_ * ThreadPool::instance().num_threads();
   }
 
  private:
-  static RunningOperand running(const BlockOperand& about, const BlockMemory& memory) {
-    const int64_t* strides =
-        about.strided_input < 0 ? about.strides.data() : memory.strides_of(about.strided_input);
-    return {about, memory.find(about.place), strides};
+  static int64_t bytes_to_make(const RunningOperand& operand) {
+    return operand.maker ? operand.maker->scratch_bytes() : 0;
   }
 
   bool is_mirrored() const { return step_.mirrored_rows != 0; }
@@ -97,8 +103,8 @@ class DeepRun {
     std::byte* sums = sums_ + chunk * chunk_bytes();
     const ProductMethod& method = *stage_.method;
     for (int64_t k = first; k < end; k += step_.part_depth) {
-      pack_part(lhs_, true, k, lhs_panels_, packed);
-      pack_part(rhs_, false, k, rhs_panels_, packed + rhs_at_);
+      pack_part(lhs_, true, k, lhs_panels_, packed, packed + scratch_at_);
+      pack_part(rhs_, false, k, rhs_panels_, packed + rhs_at_, packed + scratch_at_);
       if (is_mirrored()) {
         method.multiply_below_diagonal(packed, packed + rhs_at_, step_.rows, stage_.columns, sums, row_bytes_,
                                        k != first);
@@ -112,9 +118,13 @@ class DeepRun {
   }
 
   void pack_part(const RunningOperand& operand, bool is_lhs, int64_t first_k, int64_t panels,
-                 std::byte* packed) const {
+                 std::byte* packed, std::byte* scratch) const {
     RunningOperand part = operand;
-    part.take_part(first_k, step_.part_depth);
+    if (part.maker) {
+      part.make_part(first_k, step_.part_depth, scratch);
+    } else {
+      part.take_part(first_k, step_.part_depth);
+    }
     pack(*stage_.method, is_lhs, part.operand, 0, panels, packed);
   }
 
@@ -139,7 +149,7 @@ class DeepRun {
   const int64_t lhs_panels_;
   const int64_t rhs_panels_;
   const int64_t rhs_at_;  ///< where packed columns begin, behind the rows
-  const int64_t scratch_at_;
+  const int64_t scratch_at_;  ///< of the method, and of what makes operands
   const int64_t worker_bytes_;
   const int64_t row_bytes_;  ///< of the sums of a chunk
   const int64_t chunks_;
@@ -149,6 +159,12 @@ class DeepRun {
 
 }  // namespace
 
-void run_deep_product(const BlockStep& step, const BlockMemory& memory) { DeepRun(step, memory).run(); }
+void run_deep_product(const BlockStep& step, const BlockMemory& memory, int32_t* failed_check) {
+  DeepRun(step, memory, failed_check).run();
+}
+
+int64_t deep_product_scratch_bytes(const BlockStep& step, const BlockMemory& memory) {
+  return DeepRun(step, memory, nullptr).scratch_bytes();
+}
 
 }  // namespace tokamak

@@ -101,7 +101,7 @@ void run_nest(const Program::Step& step, size_t nest, const KernelFrame& frame) 
   }
   const int workers = pool.num_threads();
   const int64_t per_worker = round_up(scratch_bytes, kBlockAlignment);
-  const Block scratch = BufferPool::instance().allocate(per_worker * workers);
+  const Block scratch = BufferPool::instance().borrow(per_worker * workers);
   auto* base = static_cast<std::byte*>(scratch.data());
   pool.run(
       tasks, grain,
@@ -171,7 +171,7 @@ class ChainRun {
     for (size_t i = chain_.first; i < chain_.end(); ++i)
       per_worker = std::max(per_worker, round_up(steps_[i].kernel->scratch_bytes, kBlockAlignment));
     Block scratch;
-    if (per_worker != 0) scratch = BufferPool::instance().allocate(per_worker * workers);
+    if (per_worker != 0) scratch = BufferPool::instance().borrow(per_worker * workers);
     auto* base = static_cast<std::byte*>(scratch.data());
     pool.run(
         workers, 1,

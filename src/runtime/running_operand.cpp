@@ -19,6 +19,16 @@ int64_t address_step(const std::vector<int64_t>& coefficients, const int64_t* st
   return step;
 }
 
+/// So many steps of k that a maker has made, each with all lines.
+ProductOperand steps_made(const RunningOperand& running, int64_t steps, const std::byte* made) {
+  const BlockOperand& about = *running.about;
+  return {.dtype = about.dtype,
+          .data = made,
+          .lines = {{about.lines, static_cast<int64_t>(size_of(about.dtype))}},
+          .contracted = {{steps, about.maker->row_bytes}},
+          .bounds = {}};
+}
+
 }  // namespace
 
 RunningOperand::RunningOperand(const BlockOperand& of, const void* array, const int64_t* strides)
@@ -39,11 +49,31 @@ RunningOperand::RunningOperand(const BlockOperand& of, const void* array, const 
     operand.bounds.push_back({bound.offset, bound.coefficients, bound.extent});
 }
 
+RunningOperand::RunningOperand(const BlockOperand& of, const BlockMemory& memory, int32_t* failed_check) {
+  about = &of;
+  if (of.place.kind != Place::Kind::block) {
+    const int64_t* strides =
+        of.strided_input < 0 ? of.strides.data() : memory.strides_of(of.strided_input);
+    *this = RunningOperand(of, memory.find(of.place), strides);
+  }
+  if (of.maker != nullptr) maker.emplace(*of.maker, memory, failed_check);
+  if (of.packed) packed = aligned(memory.find(*of.packed));
+}
+
+void RunningOperand::make_part(int64_t first, int64_t count, std::byte* scratch) {
+  const int64_t end = std::min(first + count, maker->about().rows);
+  maker->make(first, end, scratch);
+  operand = steps_made(*this, end - first, scratch);
+  take_part(0, count);
+}
+
 void RunningOperand::take_part(int64_t first, int64_t count) {
   ProductAxis& axis = operand.contracted[0];
-  std::vector<int64_t> coefficients(operand.lines.size(), 0);
-  coefficients.push_back(1);
-  operand.bounds.push_back({first, std::move(coefficients), axis.extent});
+  if (first + count > axis.extent) {
+    std::vector<int64_t> coefficients(operand.lines.size(), 0);
+    coefficients.push_back(1);
+    operand.bounds.push_back({first, std::move(coefficients), axis.extent});
+  }
   operand.data = static_cast<const std::byte*>(operand.data) + first * axis.stride;
   axis.extent = count;
 }
@@ -52,7 +82,9 @@ ProductOperand lines_from(const ProductOperand& operand, int64_t first) {
   ProductOperand rest = operand;
   const auto along =
       std::ranges::find_if(rest.lines, [](const ProductAxis& axis) { return axis.extent != 1; });
-  if (along == rest.lines.end() || !rest.bounds.empty())
+  const auto axis = static_cast<size_t>(along - rest.lines.begin());
+  auto bounds_lines = [axis](const ProductBound& bound) { return bound.coefficients[axis] != 0; };
+  if (along == rest.lines.end() || std::ranges::any_of(rest.bounds, bounds_lines))
     throw InternalError("a part of a product begins where its operand does not");
   rest.data = static_cast<const std::byte*>(rest.data) + first * along->stride;
   along->extent -= first;
@@ -140,27 +172,23 @@ int64_t PackingAhead::scratch_bytes() const {
   return scratch_of_a_thread() * ThreadPool::instance().num_threads();
 }
 
-void PackingAhead::run() const {
+void PackingAhead::run(std::byte* scratch) const {
   if (all_.empty()) return;
   constexpr double kBytesPerNanosecond = 4;
   int64_t most_bytes = 1;
   for (const One& one : all_) most_bytes = std::max(most_bytes, one.unit_bytes());
   ThreadPool& pool = ThreadPool::instance();
   const int64_t of_a_thread = scratch_of_a_thread();
-  const int workers = pool.num_threads();
-  Block scratch;
-  if (of_a_thread != 0) scratch = BufferPool::instance().allocate(of_a_thread * workers);
-  auto* base = static_cast<std::byte*>(scratch.data());
   pool.run(
       all_.back().first + all_.back().count, grain_for(static_cast<double>(most_bytes) / kBytesPerNanosecond),
       [&](int64_t begin, int64_t end, int worker) {
         for (const One& one : all_) {
           const int64_t from = std::max(begin, one.first) - one.first;
           const int64_t to = std::min(end, one.first + one.count) - one.first;
-          if (from < to) pack_units(one, from, to, base + worker * of_a_thread);
+          if (from < to) pack_units(one, from, to, scratch + worker * of_a_thread);
         }
       },
-      workers);
+      pool.num_threads());
   for (const One& one : all_) {  // what was made by steps has no panel before the last
     if (one.largest != nullptr && one.is_made_by_steps())
       note_largest(one, one.running.packed, one.running.about->copies * one.panels_of_copy());
@@ -225,17 +253,12 @@ void PackingAhead::pack_made_panels(const One& one, int64_t copy, int64_t first,
 void PackingAhead::pack_made_steps(const One& one, int64_t copy, int64_t first, int64_t last,
                                    std::byte* packed, std::byte* scratch) {
   const BlockMaker& maker = one.running.maker->about();
-  const DType dtype = one.running.about->dtype;
   const int64_t step_bytes = one.is_lhs ? one.method.a_step_bytes() : one.method.b_step_bytes();
   for (int64_t unit = first; unit < last; ++unit) {
     const int64_t step = unit * maker.rows_at_once;
     const int64_t end_step = std::min(step + maker.rows_at_once, maker.rows);
     one.running.maker->make(copy * maker.rows + step, copy * maker.rows + end_step, scratch);
-    const ProductOperand steps{.dtype = dtype,
-                               .data = scratch,
-                               .lines = {{one.running.about->lines, static_cast<int64_t>(size_of(dtype))}},
-                               .contracted = {{end_step - step, maker.row_bytes}},
-                               .bounds = {}};
+    const ProductOperand steps = steps_made(one.running, end_step - step, scratch);
     pack_steps(one.method, one.is_lhs, steps, packed + step * step_bytes);
   }
 }

@@ -59,9 +59,12 @@ struct RunningOperand {
 
   RunningOperand() = default;
   RunningOperand(const BlockOperand& about, const void* array, const int64_t* strides);
+  RunningOperand(const BlockOperand& about, const BlockMemory& memory, int32_t* failed_check);
 
   /// Takes `count` steps of k from `first` on; there are zeros past the last. One axis is contracted.
   void take_part(int64_t first, int64_t count);
+  /// The same of one whose maker makes as many at once, which it does in `scratch`.
+  void make_part(int64_t first, int64_t count, std::byte* scratch);
 };
 
 struct Panels {
@@ -89,8 +92,9 @@ class PackingAhead {
   /// `largest` becomes the largest magnitude of its elements, if that is larger, unless it is null.
   void add(const ProductMethod& method, bool is_lhs, const RunningOperand& running,
            std::atomic<double>* largest);
-  void run() const;
-  int64_t scratch_bytes() const;  ///< of all threads
+  /// In `scratch` of all threads.
+  void run(std::byte* scratch) const;
+  int64_t scratch_bytes() const;
 
  private:
   /// Units [first, first + count) of all that are packed: panels, or for what is made so that rows are steps

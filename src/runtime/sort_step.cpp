@@ -117,7 +117,7 @@ class RunningSort {
       return sort_range(0, lines_, key_bytes == 0 ? nullptr : scratch_for_this_thread(key_bytes));
     ThreadPool& pool = ThreadPool::instance();
     const int workers = pool.num_threads();
-    const Block scratch = BufferPool::instance().allocate(key_bytes * workers);
+    const Block scratch = BufferPool::instance().borrow(key_bytes * workers);
     auto* base = static_cast<std::byte*>(scratch.data());
     pool.run(
         lines_, grain(),
@@ -137,7 +137,7 @@ class RunningSort {
   void sort_long(int64_t number, int threads) const {
     const SortLines lines = lines_from(number, 1);
     Block scratch;
-    if (!in_result_) scratch = BufferPool::instance().allocate(line_bytes());
+    if (!in_result_) scratch = BufferPool::instance().borrow(line_bytes());
     void* keys = in_result_ ? lines.result : scratch.data();
     const KeyRange range = range_of(lines.first);
     in_pieces({0, length_},

@@ -214,13 +214,14 @@ void transfer(A& archive, Part<A, StoredSums> stored) {
 template <class A>
 void transfer(A& archive, Part<A, BlockStage> stage) {
   auto& [method, lhs, rhs, columns, depth, element_bytes, code, kernel, buffers, strided_inputs, sites,
-         tasks_per_row, columns_per_task, result, stored, result_dtype, result_row_bytes, over_sums] = stage;
+         tasks_per_row, columns_per_task, result, stored, result_dtype, result_row_bytes, over_sums,
+         sums_in_result] = stage;
   transfer(archive, method), transfer(archive, lhs), transfer(archive, rhs), transfer(archive, columns);
   transfer(archive, depth), transfer(archive, element_bytes), transfer(archive, code);
   transfer(archive, kernel), transfer(archive, buffers), transfer(archive, strided_inputs);
   transfer(archive, tasks_per_row), transfer(archive, columns_per_task), transfer(archive, result);
   transfer(archive, stored), transfer(archive, result_dtype), transfer(archive, result_row_bytes);
-  transfer(archive, over_sums);
+  transfer(archive, over_sums), transfer(archive, sums_in_result);
 }
 
 template <class A>

@@ -93,6 +93,25 @@ TEST_F(BufferPoolTest, ALargeBlockServesTheNextSmallerClass) {
   EXPECT_LE(smaller.capacity(), smaller.bytes() * 5 / 4);
 }
 
+TEST_F(BufferPoolTest, WhatIsBorrowedIsTheSmallestLargerBlockThereIs) {
+  const void* large = nullptr;
+  const void* larger = nullptr;
+  {
+    const Block one = pool.allocate(kMegabyte);
+    const Block other = pool.allocate(2 * kMegabyte);
+    large = one.data();
+    larger = other.data();
+  }
+  const Block borrowed = pool.borrow(300 << 10);
+  EXPECT_EQ(borrowed.data(), large);
+  EXPECT_EQ(borrowed.bytes(), 300 << 10);
+  EXPECT_EQ(pool.borrow(300 << 10).data(), larger);
+  EXPECT_EQ(pool.allocate(2 * kMegabyte).data(), larger);
+  const auto misses = pool.stats().misses;
+  const Block small = pool.borrow(100 << 10);  // what is free is twenty times as large
+  EXPECT_EQ(pool.stats().misses, misses + 1);
+}
+
 TEST_F(BufferPoolTest, SharesAreCounted) {
   const auto before = pool.stats().in_use;
   Block one = pool.allocate(1000);
