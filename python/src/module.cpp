@@ -17,6 +17,7 @@
 #include "lookup.h"
 #include "recipe.h"
 #include "reports.h"
+#include "selection.h"
 #include "trace/location.h"
 #include "tracing.h"
 
@@ -34,6 +35,7 @@ NB_MODULE(_native, module) {
   bind_guards(module);
   bind_forms(module);
   bind_recipe(module);
+  bind_selection(module);
   bind_tracing(module);
   bind_lookup(module);
   bind_reports(module);

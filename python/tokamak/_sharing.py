@@ -17,7 +17,7 @@ import functools
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -70,39 +70,34 @@ class Root:
         self.members = alive
 
 
+class Step(NamedTuple):
+    """From an Array to a view of it, by functions; `_native.Selection` is the most frequent one."""
+
+    forward: Change
+    put_back: Callable[[Any, Any], Any] | None  # (value of the Array, new value of the view) -> new value of the Array
+    on_memory: Change | None  # makes the same view of an ndarray
+
+
 class Place:
-    """Where in the memory an Array lies: all of it, or what a primitive makes of its parent."""
+    """Where in the memory an Array lies: all of it, or what one step makes of its parent."""
 
-    __slots__ = ("forward", "on_memory", "parent", "put_back", "root", "strides", "writeable")
+    __slots__ = ("parent", "root", "step", "strides", "writeable")
 
-    def __init__(
-        self,
-        root: Root,
-        strides: tuple[int, ...],
-        parent: Place | None = None,
-        forward: Change | None = None,
-        put_back: Callable[[Any, Any], Any] | None = None,
-    ) -> None:
+    def __init__(self, root: Root, strides: tuple[int, ...], parent: Place | None = None, step: Any = None) -> None:
         self.root = root
         self.strides = strides  # in elements, as NumPy would have them
         self.parent = parent
-        self.forward = forward
-        self.on_memory: Change | None = None  # what NumPy does to the parent's memory to get this
-        self.put_back = put_back  # (value of the parent, new value of this) -> new value of the parent
-        self.writeable: bool = parent is None or parent.writeable
+        self.step = step
+        self.writeable: bool = parent is None or (parent.writeable and step.put_back is not None)
 
     def read(self) -> Any:
-        if self.parent is None:
-            return self.root.value
-        assert self.forward is not None
-        return self.forward(self.parent.read())
+        return self.root.value if self.parent is None else self.step.forward(self.parent.read())
 
     def write(self, value: Any) -> None:
         if self.parent is None:
             self.root.set(_memory_order.laid_out(value, _memory_order.order_by(value.shape, self.strides)))
-            return
-        assert self.put_back is not None
-        self.parent.write(self.put_back(self.parent.read(), value))
+        else:
+            self.parent.write(self.step.put_back(self.parent.read(), value))
 
 
 def _place_of(x: Array) -> Place:
@@ -286,12 +281,27 @@ def view(
     known = strides()
     if known is None or is_scalar(x):  # NumPy copies here
         return with_memory(made)
+    return _seen(x, made, tuple(known), Step(forward, put_back, on_memory))
+
+
+def is_viewing() -> bool:
+    """Whether what is made shares the memory of what it is made of, as far as that is possible."""
+    return _viewing.on
+
+
+def selected(x: Array, selection: _native.Selection) -> Array:
+    """The view of x that integers, slices and new axes select; x itself where that is all of it."""
+    made = selection.forward(x)
+    if made is x:
+        return x
+    if is_scalar(x):  # which has no memory
+        return with_memory(made)
+    return _seen(x, made, selection.strides(_place_of(x).strides), selection)
+
+
+def _seen(x: Array, made: Array, strides: tuple[int, ...], step: Any) -> Array:
     parent = _place_of(x)
-    place = Place(parent.root, tuple(known), parent, forward, put_back)
-    place.on_memory = on_memory
-    if put_back is None:
-        place.writeable = False
-    _settle(made, place)
+    _settle(made, Place(parent.root, strides, parent, step))
     return made
 
 
@@ -415,9 +425,9 @@ def _steps_to(place: Place) -> list[Change] | None:
     steps: list[Change] = []
     above: Place | None = place
     while above is not None and above.parent is not None:
-        if above.on_memory is None:
+        if above.step.on_memory is None:
             return None
-        steps.append(above.on_memory)
+        steps.append(above.step.on_memory)
         above = above.parent
     return steps[::-1]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _sharing
+from .. import _native, _sharing
 from .._errors import Unsupported, UserIndexError, UserTypeError, UserValueError, fail, unsupported
 from .._native import ArrayBase
 from .._ops import (
@@ -28,7 +28,7 @@ from .._ops import (
 )
 from .._registry import implements
 from .._unknown import IN_NDARRAY, need_more
-from .indexing import basic, expanded, is_index_array, plain_items
+from .indexing import basic, expanded, is_index_array
 from .masked import Masked, everywhere, is_computed_mask, is_mask, is_same_mask, refuse, view_under_mask
 
 #: Known places in an array as small as this are a choice between old and new elements, which fuses with what follows.
@@ -40,8 +40,8 @@ _FEW_SLICES = 4
 
 
 def setitem(x: Any, key: Any, value: Any) -> None:
-    items = plain_items(x, key)
-    if items is None:
+    selection = _native.select(x, key)
+    if selection is None:
         is_one = is_number(value) or getattr(value, "ndim", None) == 0
         counts = is_mask if is_one and _is_choice(x) else is_computed_mask
         if (found := view_under_mask(x, key, counts)) is not None:
@@ -51,8 +51,10 @@ def setitem(x: Any, key: Any, value: Any) -> None:
         if any(is_index_array(item) for item in items):
             _write_places(x, items, value)
             return
+        selection = _native.select(x, tuple(items))
+        assert selection is not None
     with _sharing.tracking():
-        part = basic(x, items)
+        part = _sharing.selected(x, selection)
     if part.ndim == 0 and np.ndim(value) and not _has_ellipsis(key):
         fail(UserValueError, "setting an array element with a sequence.")
     _sharing.write(part, fitting(part, as_number(value, x.dtype), "x[...] = y", "unsafe"), "x[...] = y")
