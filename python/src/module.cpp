@@ -15,6 +15,7 @@
 #include "jit_callable.h"
 #include "location.h"
 #include "lookup.h"
+#include "part_after.h"
 #include "recipe.h"
 #include "reports.h"
 #include "selection.h"
@@ -34,6 +35,7 @@ NB_MODULE(_native, module) {
   bind_functions(module);
   bind_guards(module);
   bind_forms(module);
+  bind_part_after(module);
   bind_recipe(module);
   bind_selection(module);
   bind_tracing(module);

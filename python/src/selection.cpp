@@ -187,6 +187,8 @@ nb::object key_of(const Selection& self) {
 
 nb::object on_memory(const Selection& self, nb::handle memory) { return memory[key_of(self)]; }
 
+nb::tuple shape(const Selection& self) { return nb::tuple(nb::cast(self.shape())); }
+
 nb::tuple strides(const Selection& self, const Ints& of_array) {
   return nb::tuple(nb::cast(self.strides(of_array)));
 }
@@ -195,6 +197,7 @@ nb::tuple strides(const Selection& self, const Ints& of_array) {
 
 void bind_selection(nb::module_& module) {
   nb::class_<Selection>(module, "Selection")
+      .def_prop_ro("shape", shape)
       .def("forward", forward, nb::arg("x"))
       .def("put_back", put_back, nb::arg("x"), nb::arg("by"))
       .def("on_memory", on_memory, nb::arg("memory"))

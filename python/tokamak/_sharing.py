@@ -17,7 +17,7 @@ import functools
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
@@ -33,6 +33,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 _noted_place = _native.place_of  # where an Array lies, if anybody has asked for it; None otherwise
+strides_of = _native.strides_of  # in elements, as NumPy would have them
 
 
 class tracking:
@@ -104,23 +105,9 @@ def _place_of(x: Array) -> Place:
     """Where an Array lies. One that nobody has asked for yet has memory of its own."""
     place: Place | None = _noted_place(x)
     if place is None:
-        place = Place(Root(fresh(x)), _own_strides(x))
+        place = Place(Root(fresh(x)), strides_of(x))
         _settle(x, place)
     return place
-
-
-def _own_strides(x: Array) -> tuple[int, ...]:
-    """Those of the memory that an Array outside of functions has; a traced one, and one of which all elements are the same one,
-    will have what NumPy would give it."""
-    if x._traced:
-        strides, rows = x._numpy_strides(), row_strides(x.shape)
-        if strides == rows or is_stretched(x.shape, strides):
-            return rows
-        return dense_strides(x.shape, _memory_order.order_by(x.shape, strides))
-    strides = x._view(False).strides
-    if is_stretched(x.shape, strides):
-        return row_strides(x.shape)
-    return tuple(stride // x.dtype.itemsize for stride in strides)
 
 
 def _settle(x: Array, place: Place) -> None:
@@ -281,7 +268,9 @@ def view(
     known = strides()
     if known is None or is_scalar(x):  # NumPy copies here
         return with_memory(made)
-    return _seen(x, made, tuple(known), Step(forward, put_back, on_memory))
+    parent = _place_of(x)
+    _settle(made, Place(parent.root, tuple(known), parent, Step(forward, put_back, on_memory)))
+    return made
 
 
 def is_viewing() -> bool:
@@ -296,12 +285,8 @@ def selected(x: Array, selection: _native.Selection) -> Array:
         return x
     if is_scalar(x):  # which has no memory
         return with_memory(made)
-    return _seen(x, made, selection.strides(_place_of(x).strides), selection)
-
-
-def _seen(x: Array, made: Array, strides: tuple[int, ...], step: Any) -> Array:
-    parent = _place_of(x)
-    _settle(made, Place(parent.root, strides, parent, step))
+    parent = _noted_place(x) or _place_of(x)
+    _settle(made, Place(parent.root, selection.strides(parent.strides), parent, selection))
     return made
 
 
@@ -316,11 +301,6 @@ def reshaped_strides(x: Array, shape: Sequence[int]) -> tuple[int, ...] | None:
         return like.reshape(tuple(shape), copy=False).strides
     except ValueError:
         return None
-
-
-def strides_of(x: Array) -> tuple[int, ...]:
-    place = _noted_place(x)
-    return _own_strides(x) if place is None else place.strides
 
 
 def given_strides_of(x: Array) -> tuple[int, ...]:
@@ -432,18 +412,31 @@ def _steps_to(place: Place) -> list[Change] | None:
     return steps[::-1]
 
 
+def refuse_scalar(x: Array, what: str) -> NoReturn:
+    fail(
+        UserTypeError,
+        f"{what}: {x._type_text} is a scalar, which cannot be written to; np.array(x) makes an array of it",
+    )
+
+
 def write(x: Array, value: Any, what: str) -> None:
     """x[...] = value, of the dtype and shape of x."""
     if is_scalar(x):
-        fail(
-            UserTypeError,
-            f"{what}: {x._type_text} is a scalar, which cannot be written to; np.array(x) makes an array of it",
-        )
-    place = _place_of(x)
+        refuse_scalar(x, what)
+    _write_at(_place_of(x), value, what)
+
+
+def write_selected(x: Array, selection: _native.Selection, value: Any, what: str) -> None:
+    """The same for what is selected of an x that has memory."""
+    parent = _noted_place(x) or _place_of(x)
+    _write_at(Place(parent.root, selection.strides(parent.strides), parent, selection), value, what)
+
+
+def _write_at(place: Place, value: Any, what: str) -> None:
     if not place.writeable:
         fail(
             UserValueError,
-            f"{what}: {x._type_text} is read-only: it was made so, or several of its elements share memory, as "
+            f"{what}: {value._type_text} is read-only: it was made so, or several of its elements share memory, as "
             "windows and what np.broadcast_to gives do; write to the array that they are elements of",
         )
     if place.root.parts is not None:

@@ -33,6 +33,8 @@ class Selection {
 
   const std::vector<Range>& ranges() const { return ranges_; }
   const Ints& axes() const { return axes_; }
+  /// Of what is selected.
+  Shape shape() const;
 
   /// Whether it is all of an array of that shape, as it is.
   bool is_all_of(const Shape& shape) const;
@@ -46,7 +48,6 @@ class Selection {
  private:
   bool is_sliced(const Shape& shape) const;
   Ints turned() const;
-  Shape shape() const;
   Shape shape_in_array() const;
 
   std::vector<Range> ranges_;

@@ -53,11 +53,13 @@ def setitem(x: Any, key: Any, value: Any) -> None:
             return
         selection = _native.select(x, tuple(items))
         assert selection is not None
-    with _sharing.tracking():
-        part = _sharing.selected(x, selection)
-    if part.ndim == 0 and np.ndim(value) and not _has_ellipsis(key):
+    if _sharing.is_scalar(x):
+        _sharing.refuse_scalar(x, "x[...] = y")
+    dtype, shape = x.dtype, selection.shape
+    if not shape and np.ndim(value) and not _has_ellipsis(key):
         fail(UserValueError, "setting an array element with a sequence.")
-    _sharing.write(part, fitting(part, as_number(value, x.dtype), "x[...] = y", "unsafe"), "x[...] = y")
+    new = fitting(dtype, shape, as_number(value, dtype), "x[...] = y", "unsafe")
+    _sharing.write_selected(x, selection, new, "x[...] = y")
 
 
 def _is_choice(x: Any) -> bool:
@@ -104,22 +106,22 @@ def _write_slices(x: Any, items: list[Any], axis: int, value: Any) -> None:
         _sharing.write(one, reshape(slice_axis(new, axis, i, i + 1), one.shape), "x[indices] = y")
 
 
-def fitting(x: Any, value: Any, what: str, casting: Any) -> Any:
-    """What is written to all of x: of its dtype and shape."""
-    if isinstance(value, ArrayBase) and value.dtype is x.dtype and value._weak is None:
-        return broadcast_into(value, x.shape, what)
-    if not (is_number(value) and np.can_cast(np.result_type(value, x.dtype), x.dtype, casting)):
+def fitting(dtype: np.dtype[Any], shape: tuple[int, ...], value: Any, what: str, casting: Any) -> Any:
+    """What is written to an array of that dtype and shape: a value of both."""
+    if isinstance(value, ArrayBase) and value.dtype is dtype and value._weak is None:
+        return broadcast_into(value, shape, what)
+    if not (is_number(value) and np.can_cast(np.result_type(value, dtype), dtype, casting)):
         given = as_array(value)
-        if not np.can_cast(given.dtype, x.dtype, casting):
-            fail(UserTypeError, f"{what}: cannot cast {given.dtype} to {x.dtype} in place; use astype")
-    return broadcast_into(stored(value, x.dtype), x.shape, what)
+        if not np.can_cast(given.dtype, dtype, casting):
+            fail(UserTypeError, f"{what}: cannot cast {given.dtype} to {dtype} in place; use astype")
+    return broadcast_into(stored(value, dtype), shape, what)
 
 
 def fitting_result(x: Any, result: Any, what: str, casting: Any) -> Any:
     """What a result that x is the place for becomes there: NumPy takes none with more axes, not even of one element."""
     if result.ndim > x.ndim:
         fail(UserValueError, f"{what}: {result._type_text} does not fit into the shape {tuple(x.shape)}")
-    return fitting(x, result, what, casting)
+    return fitting(x.dtype, x.shape, result, what, casting)
 
 
 def broadcast_into(value: Any, shape: Sequence[int], what: str) -> Any:
@@ -194,7 +196,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     check_destination("np.copyto", dst, src, where)
     if isinstance(src, (list, tuple)):
         src = as_array(src)  # its elements have a dtype of their own, before they are cast
-    new = fitting(dst, src, "np.copyto", casting)
+    new = fitting(dst.dtype, dst.shape, src, "np.copyto", casting)
     if where is not True:
         new = select(broadcast(as_array(where), dst.shape), new, dst)
     _sharing.write(dst, new, "np.copyto")
