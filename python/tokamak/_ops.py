@@ -108,17 +108,24 @@ def convert(x: Array, dtype: np.dtype[Any]) -> Array:
 def stored(value: Any, dtype: np.dtype[Any]) -> Array:
     """What is written of a value to an array of that dtype. Of Python's numbers, alone or in lists, what the dtype cannot hold is an
     error, as in NumPy."""
+    if is_number(value) and dtype == _dtypes.FLOAT64:  # of which no float is too large
+        return _constant_of(value, dtype)
     if not is_number(value) and not (isinstance(value, (list, tuple)) and not _holds_array(value)):
         given = as_array(value)
         if given._weak is float and given._traced and dtype.kind in "iu":
             given = _whole(given._with_weak(None), dtype)
         return convert(given, dtype)
-    given = as_array(value)  # it may be no number at all
-    if dtype.kind not in "iuf" or given.dtype == dtype:
-        return convert(given, dtype)
+    if not is_number(value) or dtype.kind != "f":
+        given = as_array(value)  # it may be no number at all
+        if dtype.kind not in "iuf" or given.dtype == dtype:
+            return convert(given, dtype)
+    with np.errstate(over="ignore"):
+        return _constant_of(value, dtype)  # a conversion at once would be compiled
+
+
+def _constant_of(value: Any, dtype: np.dtype[Any]) -> Array:
     try:
-        with np.errstate(over="ignore"):
-            return constant(value, dtype)  # a conversion at once would be compiled
+        return constant(value, dtype)
     except OverflowError as error:
         fail(UserOverflowError, str(error))
     except ValueError as error:

@@ -110,6 +110,8 @@ def fitting(dtype: np.dtype[Any], shape: tuple[int, ...], value: Any, what: str,
     """What is written to an array of that dtype and shape: a value of both."""
     if isinstance(value, ArrayBase) and value.dtype is dtype and value._weak is None:
         return broadcast_into(value, shape, what)
+    if is_number(value) and dtype.kind == "f":  # which adopts the dtype
+        return broadcast_into(stored(value, dtype), shape, what)
     if not (is_number(value) and np.can_cast(np.result_type(value, dtype), dtype, casting)):
         given = as_array(value)
         if not np.can_cast(given.dtype, dtype, casting):
