@@ -11,6 +11,7 @@
 #include "errors.h"
 #include "ir/text.h"
 #include "location.h"
+#include "strides.h"
 #include "trace/apply.h"
 #include "trace/array_impl.h"
 #include "trace/trace.h"
@@ -80,16 +81,6 @@ nb::object weak_type(const PythonArray& self) {
       return nb::borrow(reinterpret_cast<PyObject*>(&PyFloat_Type));
   }
   return nb::none();
-}
-
-/// What is in the slot `_place` of an Array; None where nothing is, and for what is no Array. To ask for the
-/// attribute would end in __getattr__ for most.
-nb::object place_of(nb::handle value) {
-  if (python_class == nullptr ||
-      !PyObject_TypeCheck(value.ptr(), reinterpret_cast<PyTypeObject*>(python_class)))
-    return nb::none();
-  PyObject* const place = *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(value.ptr()) + place_offset);
-  return place == nullptr ? nb::none() : nb::borrow(place);
 }
 
 nb::object with_weak(const PythonArray& self, nb::handle type) {
@@ -287,6 +278,14 @@ const PythonArray* as_python_array(PyObject* object) {
   return nb::inst_ptr<PythonArray>(nb::handle(object));
 }
 
+nb::object place_of(nb::handle value) {
+  if (python_class == nullptr ||
+      !PyObject_TypeCheck(value.ptr(), reinterpret_cast<PyTypeObject*>(python_class)))
+    return nb::none();
+  PyObject* const place = *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(value.ptr()) + place_offset);
+  return place == nullptr ? nb::none() : nb::borrow(place);
+}
+
 std::shared_ptr<void> share_reference(PyObject* object) {
   Py_INCREF(object);
   return {static_cast<void*>(object), [](void* kept) {
@@ -342,36 +341,6 @@ bool is_same_value(const PythonArray& a, const PythonArray& b) {
   return is_computed_alike(one->trace->graph(), one->value, other->value, budget);
 }
 
-const Recorded& traced_value(const PythonArray& self) {
-  const Recorded* recorded = self.array.impl().recorded();
-  if (recorded == nullptr) throw InternalError("an array with memory has strides of its own");
-  return *recorded;
-}
-
-/// The strides, in elements, that NumPy would give a traced value.
-nb::tuple numpy_strides(const PythonArray& self) {
-  const Recorded& recorded = traced_value(self);
-  return nb::tuple(nb::cast(recorded.trace->numpy_strides(recorded.value)));
-}
-
-/// Those of the memory that it gets when it is a result.
-nb::tuple given_strides(const PythonArray& self) {
-  const Recorded& recorded = traced_value(self);
-  return nb::tuple(nb::cast(recorded.trace->given_strides(recorded.value)));
-}
-
-/// Says what the strides are that NumPy would give a traced value that was just made.
-void say_numpy_strides(const PythonArray& self, std::vector<int64_t> strides) {
-  const Recorded& recorded = traced_value(self);
-  recorded.trace->say_numpy_strides(recorded.value, std::move(strides));
-}
-
-/// A traced value gets memory that lies as NumPy's when it is a result.
-void give_numpy_strides(const PythonArray& self) {
-  const Recorded& recorded = traced_value(self);
-  recorded.trace->give_numpy_strides(recorded.value);
-}
-
 /// An array with memory as a value of what is traced; others as they are.
 nb::object as_traced(const PythonArray& self) {
   Trace* trace = Trace::current();
@@ -385,10 +354,6 @@ void bind_array(nb::module_& module) {
   auto base =
       nb::class_<PythonArray>(module, "ArrayBase", nb::type_slots(kSlots))
           .def_prop_ro("size", [](const PythonArray& self) { return self.array.size(); })
-          .def("_numpy_strides", numpy_strides)
-          .def("_given_strides", given_strides)
-          .def("_say_numpy_strides", say_numpy_strides, nb::arg("strides"))
-          .def("_give_numpy_strides", give_numpy_strides)
           .def("_as_traced", as_traced)
           .def_prop_ro("_type_text", [](const PythonArray& self) { return to_string(self.array.type()); })
           .def("_with_weak", with_weak, nb::arg("type").none())
@@ -396,6 +361,7 @@ void bind_array(nb::module_& module) {
           .def("_as_constant", as_constant)
           .def("_become", [](PythonArray& self, const PythonArray& other) { self.array = other.array; })
           .def("_view", ndarray_view, nb::arg("writeable"));
+  bind_strides(base, module);
   base_class = reinterpret_cast<PyTypeObject*>(base.ptr());
   module.def("set_array_class", [](nb::handle type) {
     Py_INCREF(type.ptr());

@@ -27,6 +27,10 @@ nb::object make_python_array(Array array, Weak weak = Weak::none);
 /// The array inside `object` if it is a tokamak.Array, nullptr otherwise.
 const PythonArray* as_python_array(PyObject* object);
 
+/// What is in the slot `_place` of an Array; None where nothing is, and for what is no Array. To ask for the
+/// attribute would end in __getattr__ for most.
+nb::object place_of(nb::handle value);
+
 /// Shares the memory of an ndarray, which stays alive as long as the result. TypeError when the dtype is none
 /// of ours.
 Array wrap_ndarray(PyArrayObject* ndarray);

@@ -5,6 +5,8 @@
 #include <frameobject.h>  // PyFrame_GetBack, before Python 3.11
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -38,11 +40,38 @@ bool is_library(std::string_view file) {
                              [&](const std::string& folder) { return file.starts_with(folder); });
 }
 
+/// The line that a frame is at. Python goes through the lines of its code from the first on; those of loops
+/// and long functions are asked for again and again.
+int line_of(PyFrameObject* frame, PyCodeObject* code) {
+#if PY_VERSION_HEX < 0x030B0000
+  return PyFrame_GetLineNumber(frame);
+#else
+  struct Known {
+    PyCodeObject* code = nullptr;  // which it holds, so that no other has its address
+    int instruction = 0;
+    int line = 0;
+  };
+  static std::array<Known, 256> all;
+  const int instruction = PyFrame_GetLasti(frame);
+  if (instruction < 0) return PyFrame_GetLineNumber(frame);
+  const size_t place =
+      (reinterpret_cast<uintptr_t>(code) / 64 + static_cast<size_t>(instruction) / 2) % all.size();
+  Known& known = all[place];
+  if (known.code != code || known.instruction != instruction) {
+    Py_INCREF(code);
+    PyCodeObject* const before = known.code;
+    known = {code, instruction, PyFrame_GetLineNumber(frame)};
+    Py_XDECREF(before);
+  }
+  return known.line;
+#endif
+}
+
 SourceLocation location_of(PyFrameObject* frame, PyCodeObject* code) {
   SourceLocation where;
   std::string made;
   where.file = text_of(code->co_filename, made);
-  where.line = static_cast<uint32_t>(PyFrame_GetLineNumber(frame));
+  where.line = static_cast<uint32_t>(line_of(frame, code));
   where.function = text_of(code->co_name, made);
   return where;
 }

@@ -15,8 +15,10 @@
 #include "jit_callable.h"
 #include "location.h"
 #include "lookup.h"
+#include "part_after.h"
 #include "recipe.h"
 #include "reports.h"
+#include "selection.h"
 #include "trace/location.h"
 #include "tracing.h"
 
@@ -33,7 +35,9 @@ NB_MODULE(_native, module) {
   bind_functions(module);
   bind_guards(module);
   bind_forms(module);
+  bind_part_after(module);
   bind_recipe(module);
+  bind_selection(module);
   bind_tracing(module);
   bind_lookup(module);
   bind_reports(module);

@@ -15,6 +15,7 @@ from ._array import Array
 from ._errors import UserTypeError, UserValueError, fail
 
 STATIC_PART = ("static",)
+_LEAVES = frozenset((np.ndarray, float, int, bool))  # of these types nothing else needs to be known
 _PLAIN = frozenset((np.ndarray, Array, float, int, bool, *np.sctypeDict.values()))
 _SUPPORTED = "bool, int8 to int64, uint8 to uint64, float16, float32, float64 (and bfloat16 of ml_dtypes)"
 
@@ -75,6 +76,10 @@ class Arguments:
     def _take_apart(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         """An array that is met twice is one argument, unless the arguments are arrays and numbers alone, of which the function only
         reads: then it does not matter, and calls need not look."""
+        is_plain = not (kwargs or self.static_positions or self.writes or self.is_method)
+        if is_plain and _LEAVES.issuperset(map(type, args)):
+            structure = (("tuple", *[_tree.LEAF] * len(args)), ("dict", ()))
+            return Call(list(args), structure, (), True, args, kwargs, False)
         distinct = not self.donates and (
             self.writes
             or bool(kwargs)
@@ -176,6 +181,22 @@ class Arguments:
                 f"{self.name}: donate_argnums names argument {max(wanted)} of {len(call.args)}",
             )
         return donated
+
+
+def put_together(call: Call, values: list[Any]) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of a call with values in place of its leaves; without keywords that are static."""
+    if call.hot and not call.statics:  # all arguments are leaves
+        return list(values), {}
+    leaves = iter(values)
+    statics = dict(call.statics)
+    _, names, *named = call.structure[1]
+    with _tree.together():
+        args = [
+            statics[i] if part == STATIC_PART else _tree.unflatten(part, leaves)
+            for i, part in enumerate(call.structure[0][1:])
+        ]
+        kwargs = {name: _tree.unflatten(part, leaves) for name, part in zip(names, named, strict=True)}
+    return args, kwargs
 
 
 def is_traced(call: Call) -> bool:

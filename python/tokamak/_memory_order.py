@@ -38,7 +38,7 @@ def telling_strides(x: Array) -> list[int]:
 
 def are_by_rows(arrays: Sequence[Array]) -> bool:
     """Whether all of them lie by rows, without gaps: then so does what is made of them."""
-    return all(_sharing.strides_of(x) == _sharing.row_strides(x.shape) for x in arrays)
+    return all(map(_native.lies_by_rows, arrays))
 
 
 def visited(x: Array) -> list[int]:

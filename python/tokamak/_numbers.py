@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Container
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -88,8 +88,10 @@ class Numbers:
                 alike = [other for other in self.unknown(names, leaves) if _root(other) == _root(name)]
                 self._uses.update(dict.fromkeys(alike, where))
 
-    def known(self, names: list[str], leaves: list[Any], others: Container[str] = ()) -> Known:
+    def known(self, names: list[str], leaves: list[Any], others: Collection[str] = ()) -> Known:
         """Those of a call; `others` are to be known, too."""
+        if not self._uses and not others and bool not in map(type, leaves):
+            return Known([], [])
         flags = _flags(names, leaves)
         positions = [
             i

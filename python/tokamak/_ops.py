@@ -108,17 +108,24 @@ def convert(x: Array, dtype: np.dtype[Any]) -> Array:
 def stored(value: Any, dtype: np.dtype[Any]) -> Array:
     """What is written of a value to an array of that dtype. Of Python's numbers, alone or in lists, what the dtype cannot hold is an
     error, as in NumPy."""
+    if is_number(value) and dtype == _dtypes.FLOAT64:  # of which no float is too large
+        return _constant_of(value, dtype)
     if not is_number(value) and not (isinstance(value, (list, tuple)) and not _holds_array(value)):
         given = as_array(value)
         if given._weak is float and given._traced and dtype.kind in "iu":
             given = _whole(given._with_weak(None), dtype)
         return convert(given, dtype)
-    given = as_array(value)  # it may be no number at all
-    if dtype.kind not in "iuf" or given.dtype == dtype:
-        return convert(given, dtype)
+    if not is_number(value) or dtype.kind != "f":
+        given = as_array(value)  # it may be no number at all
+        if dtype.kind not in "iuf" or given.dtype == dtype:
+            return convert(given, dtype)
+    with np.errstate(over="ignore"):
+        return _constant_of(value, dtype)  # a conversion at once would be compiled
+
+
+def _constant_of(value: Any, dtype: np.dtype[Any]) -> Array:
     try:
-        with np.errstate(over="ignore"):
-            return constant(value, dtype)  # a conversion at once would be compiled
+        return constant(value, dtype)
     except OverflowError as error:
         fail(UserOverflowError, str(error))
     except ValueError as error:
@@ -239,74 +246,17 @@ def transpose(x: Array, permutation: Sequence[int]) -> Array:
 def reverse(x: Array, axes: Sequence[int]) -> Array:
     if not axes:
         return x
-    turned = sorted(axes)
-
-    def forward(parent: Array) -> Array:
-        return apply("reverse", parent, axes=turned)
-
-    def put_back(parent: Array, new: Array) -> Array:
-        return apply("reverse", new, axes=turned)
-
-    return _sharing.view(
-        x,
-        forward(x),
-        lambda: [-s if axis in turned else s for axis, s in enumerate(_sharing.strides_of(x))],
-        forward,
-        put_back,
-        lambda memory: np.flip(memory, tuple(turned)),
-    )
+    return _select(x, [slice(None, None, -1 if axis in axes else None) for axis in range(x.ndim)])
 
 
 def slice_(x: Array, starts: Sequence[int], limits: Sequence[int], steps: Sequence[int]) -> Array:
-    if all(a == 0 and b == n and s == 1 for a, b, s, n in zip(starts, limits, steps, x.shape, strict=True)):
-        return x
-    first, last, by = list(starts), list(limits), list(steps)
-
-    def forward(parent: Array) -> Array:
-        return apply("slice", parent, starts=first, limits=last, steps=by)
-
-    def put_back(parent: Array, new: Array) -> Array:
-        return with_slice(parent, new, first, by)
-
-    return _sharing.view(
-        x,
-        forward(x),
-        lambda: [s * step for s, step in zip(_sharing.strides_of(x), by, strict=True)],
-        forward,
-        put_back,
-        lambda memory: memory[tuple(map(slice, first, last, by))],
-    )
+    return _select(x, list(map(slice, starts, limits, steps)))
 
 
-def with_slice(x: Array, new: Array, starts: Sequence[int], steps: Sequence[int]) -> Array:
-    """x with the elements from `starts` on, every `steps`, replaced by those of `new`."""
-    if new.size == 0 or new.shape == x.shape:
-        return x if new.size == 0 else new
-    ends = [start + (n - 1) * step + 1 for start, n, step in zip(starts, new.shape, steps, strict=True)]
-    partial = [axis for axis, n in enumerate(x.shape) if new.shape[axis] != n]
-    if len(partial) == 1 and ends[partial[0]] - starts[partial[0]] == new.shape[partial[0]]:
-        return _with_run(x, new, partial[0], starts[partial[0]], ends[partial[0]])
-    spread = apply(
-        "pad",
-        new,
-        constant(0, x.dtype),
-        low=list(starts),
-        high=[n - end for n, end in zip(x.shape, ends, strict=True)],
-        interior=[step - 1 for step in steps],
-    )
-    inside = [_between(x.shape, axis, starts[axis], ends[axis], steps[axis]) for axis in partial]
-    return select(functools.reduce(lambda a, b: apply("bit_and", a, b), inside), spread, x)
-
-
-def _with_run(x: Array, new: Array, axis: int, start: int, end: int) -> Array:
-    """What is before, the new elements, what is behind: a concatenation, which those who read a part see through."""
-
-    def part(first: int, last: int) -> list[Array]:
-        starts = [first if i == axis else 0 for i in range(x.ndim)]
-        limits = [last if i == axis else n for i, n in enumerate(x.shape)]
-        return [apply("slice", x, starts=starts, limits=limits, steps=[1] * x.ndim)] if first < last else []
-
-    return apply("concatenate", *part(0, start), new, *part(end, x.shape[axis]), axis=axis)
+def _select(x: Array, key: list[slice]) -> Array:
+    selection = _native.select(x, tuple(key))
+    assert selection is not None
+    return _sharing.selected(x, selection) if _sharing.is_viewing() else selection.forward(x)
 
 
 def checked(result: Array, holds: Array, check: str) -> Array:
@@ -322,25 +272,6 @@ def against_diagonal(op: str, shape: Sequence[int], k: int) -> Array:
     dtype = _dtypes.INT32 if rows + columns < 1 << 31 else _dtypes.INT64
     row = iota(shape, 0, dtype)
     return apply(op, iota(shape, 1, dtype), apply("add", row, constant(k, dtype)) if k else row)
-
-
-def _between(shape: Sequence[int], axis: int, start: int, end: int, step: int) -> Array:
-    """Where range(start, end, step) has the position along an axis."""
-    dtype = _dtypes.INT32 if shape[axis] < 1 << 31 else _dtypes.INT64
-    position = iota(shape, axis, dtype)
-
-    def compare(op: str, x: Array, limit: int) -> Array:
-        return apply(op, x, constant(limit, dtype))
-
-    conditions = []
-    if start > 0:
-        conditions.append(compare("ge", position, start))
-    if end < shape[axis]:
-        conditions.append(compare("lt", position, end))
-    if step > 1:
-        distance = apply("sub", position, constant(start, dtype))
-        conditions.append(compare("eq", apply("mod", distance, constant(step, dtype)), 0))
-    return functools.reduce(lambda a, b: apply("bit_and", a, b), conditions)
 
 
 def slice_axis(x: Array, axis: int, start: int, limit: int, step: int = 1) -> Array:

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from . import _sharing
+from . import _native, _sharing
 
 if TYPE_CHECKING:
-    from . import _native
     from ._array import Array
 
 _MOST_PARTS = 8
@@ -19,7 +18,6 @@ _MOST_PLACES = 256  # of more than that all of the argument is given back
 _LARGE = (
     1 << 14
 )  # elements: writing all of a smaller array is faster than several parts of it, each in a kernel of its own
-_empty = np.empty  # NumPy's own, also while a function is traced
 _LINE = 8  # elements of a cache line: steps as short lead to all lines
 
 
@@ -63,10 +61,11 @@ class Parts:
             return
         if value.size == 0 and 0 not in self.shape:  # of an argument without elements, indices are checked
             return
-        part = None if steps is None else _part_after(steps, self.shape)
-        if part is None:
+        found = None if steps is None else _native.part_after(steps, self.shape)
+        if found is None:
             self.values = self.places = None
             return
+        part = Part(*found)
         key = (part, value.shape)
         if self.places is not None:
             self.places.add(key)
@@ -123,47 +122,6 @@ class Parts:
         reached = math.prod(shape) * gap
         is_most = 1 < gap <= _LINE and 2 * reached > math.prod(self.shape)
         return (list(part.starts), steps) if is_most else None
-
-
-def _part_after(steps: list[_sharing.Change], shape: tuple[int, ...]) -> Part | None:
-    """The part that views of views of an array are; None where it is all of it, or no such part."""
-    whole = _empty(shape, np.int8)
-    made = whole
-    for step in steps:
-        made = step(made)
-    offset = _address(made) - _address(whole)
-    if made.shape == shape or not 0 <= offset < whole.size:  # a copy is somewhere else
-        return None
-    starts = []
-    for stride in whole.strides:
-        start, offset = divmod(offset, stride)
-        starts.append(start)
-    axes = [
-        _axis_along(whole, starts, extent, stride)
-        for extent, stride in zip(made.shape, made.strides, strict=True)
-    ]
-    if None in axes:
-        return None
-    return Part(tuple(starts), tuple(axis for axis in axes if axis is not None))
-
-
-def _address(x: np.ndarray[Any, Any]) -> int:
-    return int(x.__array_interface__["data"][0])
-
-
-def _axis_along(
-    whole: np.ndarray[Any, Any], starts: list[int], extent: int, stride: int
-) -> tuple[int, int] | None:
-    """The axis along which a stride leads `extent` elements on without leaving it."""
-    if extent == 1:
-        return (-1, 0)
-    for axis, step in enumerate(whole.strides):
-        if stride == 0 or stride % step != 0:
-            continue
-        last = starts[axis] + stride // step * (extent - 1)
-        if 0 <= last < whole.shape[axis]:
-            return (axis, stride // step)
-    return None
 
 
 def _view(whole: np.ndarray[Any, Any], part: Part, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:

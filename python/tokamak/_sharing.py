@@ -17,7 +17,7 @@ import functools
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
@@ -33,6 +33,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 _noted_place = _native.place_of  # where an Array lies, if anybody has asked for it; None otherwise
+strides_of = _native.strides_of  # in elements, as NumPy would have them
 
 
 class tracking:
@@ -70,62 +71,43 @@ class Root:
         self.members = alive
 
 
+class Step(NamedTuple):
+    """From an Array to a view of it, by functions; `_native.Selection` is the most frequent one."""
+
+    forward: Change
+    put_back: Callable[[Any, Any], Any] | None  # (value of the Array, new value of the view) -> new value of the Array
+    on_memory: Change | None  # makes the same view of an ndarray
+
+
 class Place:
-    """Where in the memory an Array lies: all of it, or what a primitive makes of its parent."""
+    """Where in the memory an Array lies: all of it, or what one step makes of its parent."""
 
-    __slots__ = ("forward", "on_memory", "parent", "put_back", "root", "strides", "writeable")
+    __slots__ = ("parent", "root", "step", "strides", "writeable")
 
-    def __init__(
-        self,
-        root: Root,
-        strides: tuple[int, ...],
-        parent: Place | None = None,
-        forward: Change | None = None,
-        put_back: Callable[[Any, Any], Any] | None = None,
-    ) -> None:
+    def __init__(self, root: Root, strides: tuple[int, ...], parent: Place | None = None, step: Any = None) -> None:
         self.root = root
         self.strides = strides  # in elements, as NumPy would have them
         self.parent = parent
-        self.forward = forward
-        self.on_memory: Change | None = None  # what NumPy does to the parent's memory to get this
-        self.put_back = put_back  # (value of the parent, new value of this) -> new value of the parent
-        self.writeable: bool = parent is None or parent.writeable
+        self.step = step
+        self.writeable: bool = parent is None or (parent.writeable and step.put_back is not None)
 
     def read(self) -> Any:
-        if self.parent is None:
-            return self.root.value
-        assert self.forward is not None
-        return self.forward(self.parent.read())
+        return self.root.value if self.parent is None else self.step.forward(self.parent.read())
 
     def write(self, value: Any) -> None:
         if self.parent is None:
             self.root.set(_memory_order.laid_out(value, _memory_order.order_by(value.shape, self.strides)))
-            return
-        assert self.put_back is not None
-        self.parent.write(self.put_back(self.parent.read(), value))
+        else:
+            self.parent.write(self.step.put_back(self.parent.read(), value))
 
 
 def _place_of(x: Array) -> Place:
     """Where an Array lies. One that nobody has asked for yet has memory of its own."""
     place: Place | None = _noted_place(x)
     if place is None:
-        place = Place(Root(fresh(x)), _own_strides(x))
+        place = Place(Root(fresh(x)), strides_of(x))
         _settle(x, place)
     return place
-
-
-def _own_strides(x: Array) -> tuple[int, ...]:
-    """Those of the memory that an Array outside of functions has; a traced one, and one of which all elements are the same one,
-    will have what NumPy would give it."""
-    if x._traced:
-        strides, rows = x._numpy_strides(), row_strides(x.shape)
-        if strides == rows or is_stretched(x.shape, strides):
-            return rows
-        return dense_strides(x.shape, _memory_order.order_by(x.shape, strides))
-    strides = x._view(False).strides
-    if is_stretched(x.shape, strides):
-        return row_strides(x.shape)
-    return tuple(stride // x.dtype.itemsize for stride in strides)
 
 
 def _settle(x: Array, place: Place) -> None:
@@ -287,11 +269,24 @@ def view(
     if known is None or is_scalar(x):  # NumPy copies here
         return with_memory(made)
     parent = _place_of(x)
-    place = Place(parent.root, tuple(known), parent, forward, put_back)
-    place.on_memory = on_memory
-    if put_back is None:
-        place.writeable = False
-    _settle(made, place)
+    _settle(made, Place(parent.root, tuple(known), parent, Step(forward, put_back, on_memory)))
+    return made
+
+
+def is_viewing() -> bool:
+    """Whether what is made shares the memory of what it is made of, as far as that is possible."""
+    return _viewing.on
+
+
+def selected(x: Array, selection: _native.Selection) -> Array:
+    """The view of x that integers, slices and new axes select; x itself where that is all of it."""
+    made = selection.forward(x)
+    if made is x:
+        return x
+    if is_scalar(x):  # which has no memory
+        return with_memory(made)
+    parent = _noted_place(x) or _place_of(x)
+    _settle(made, Place(parent.root, selection.strides(parent.strides), parent, selection))
     return made
 
 
@@ -306,11 +301,6 @@ def reshaped_strides(x: Array, shape: Sequence[int]) -> tuple[int, ...] | None:
         return like.reshape(tuple(shape), copy=False).strides
     except ValueError:
         return None
-
-
-def strides_of(x: Array) -> tuple[int, ...]:
-    place = _noted_place(x)
-    return _own_strides(x) if place is None else place.strides
 
 
 def given_strides_of(x: Array) -> tuple[int, ...]:
@@ -415,25 +405,38 @@ def _steps_to(place: Place) -> list[Change] | None:
     steps: list[Change] = []
     above: Place | None = place
     while above is not None and above.parent is not None:
-        if above.on_memory is None:
+        if above.step.on_memory is None:
             return None
-        steps.append(above.on_memory)
+        steps.append(above.step.on_memory)
         above = above.parent
     return steps[::-1]
+
+
+def refuse_scalar(x: Array, what: str) -> NoReturn:
+    fail(
+        UserTypeError,
+        f"{what}: {x._type_text} is a scalar, which cannot be written to; np.array(x) makes an array of it",
+    )
 
 
 def write(x: Array, value: Any, what: str) -> None:
     """x[...] = value, of the dtype and shape of x."""
     if is_scalar(x):
-        fail(
-            UserTypeError,
-            f"{what}: {x._type_text} is a scalar, which cannot be written to; np.array(x) makes an array of it",
-        )
-    place = _place_of(x)
+        refuse_scalar(x, what)
+    _write_at(_place_of(x), value, what)
+
+
+def write_selected(x: Array, selection: _native.Selection, value: Any, what: str) -> None:
+    """The same for what is selected of an x that has memory."""
+    parent = _noted_place(x) or _place_of(x)
+    _write_at(Place(parent.root, selection.strides(parent.strides), parent, selection), value, what)
+
+
+def _write_at(place: Place, value: Any, what: str) -> None:
     if not place.writeable:
         fail(
             UserValueError,
-            f"{what}: {x._type_text} is read-only: it was made so, or several of its elements share memory, as "
+            f"{what}: {value._type_text} is read-only: it was made so, or several of its elements share memory, as "
             "windows and what np.broadcast_to gives do; write to the array that they are elements of",
         )
     if place.root.parts is not None:

@@ -22,7 +22,6 @@ from . import (
     _reasons,
     _results,
     _sharing,
-    _tree,
     _unknown,
 )
 from ._arguments import Call
@@ -180,15 +179,7 @@ class Tracer:
     def _run_traced(
         self, call: Call, values: list[Any], captured: _captured.Captured
     ) -> tuple[Any, _results.Watch]:
-        leaves = iter(values)
-        statics = dict(call.statics)
-        _, names, *named = call.structure[1]
-        with _tree.together():
-            args = [
-                statics[i] if part == _arguments.STATIC_PART else _tree.unflatten(part, leaves)
-                for i, part in enumerate(call.structure[0][1:])
-            ]
-            kwargs = {name: _tree.unflatten(part, leaves) for name, part in zip(names, named, strict=True)}
+        args, kwargs = _arguments.put_together(call, values)
         watch = _results.Watch(call.structure, args, kwargs)
         kwargs.update({name: value for name, value in call.statics if isinstance(name, str)})
         drawn = _random.states(captured.generators)

@@ -74,8 +74,8 @@ bool is_read_soon(const Graph& graph, const std::vector<FusedKernel>& kernels, c
 }
 
 /// A bug of ours that a run of a program meets, with the graph it was made from.
-std::function<InternalError(const InternalError&)> report_of(const Graph& graph) {
-  return [graph](const InternalError& error) { return with_bug_report(error, graph); };
+std::function<InternalError(const InternalError&)> report_of(std::shared_ptr<const Graph> graph) {
+  return [graph = std::move(graph)](const InternalError& error) { return with_bug_report(error, *graph); };
 }
 
 Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const CompileOptions& options,
@@ -90,12 +90,13 @@ std::optional<Compiled> find_program(const Graph& graph, std::span<const Layout>
   if (!found) return std::nullopt;
   Program& program = *found->program;
   program.name = options.called.empty() ? graph.name() : options.called;
-  program.with_program = report_of(graph);
+  const auto kept = std::make_shared<const Graph>(graph);
+  program.with_program = report_of(kept);
   log_kernels(found->kernels, found->codes, found->codes);
   clock.finish("disk cache");
-  auto explain_later = [graph, layouts = std::vector<Layout>(layouts.begin(), layouts.end()), options] {
+  auto explain_later = [kept, layouts = std::vector<Layout>(layouts.begin(), layouts.end()), options] {
     const logging::Silence silence;
-    return make_program(graph, layouts, options, nullptr).explanation->contents();
+    return make_program(*kept, layouts, options, nullptr).explanation->contents();
   };
   return Compiled{std::move(found->program),
                   std::make_shared<Explanation>(clock.times(), std::move(explain_later))};
@@ -188,7 +189,7 @@ Compiled make_program(const Graph& graph, std::span<const Layout> layouts, const
   // A program that goes wrong while it runs is told with its constants, unless those are large: nobody is to
   // keep them alive, but who looks for bugs.
   if (!explained_at_once || options.checks.any()) {
-    program.with_program = report_of(graph);
+    program.with_program = report_of(std::make_shared<const Graph>(graph));
   } else {
     program.with_program = [text = compiled.explanation->graph()](const InternalError& error) {
       return with_bug_report(error, text);

@@ -143,7 +143,7 @@ class BlockRun {
     pool.run(
         tasks, grain,
         [&](int64_t begin, int64_t end, int worker) { work(begin, end, base + worker * scratch_.bytes); },
-        workers);
+        workers, step_.block_cost * static_cast<double>(tasks));
   }
 
   /// Whether each block is one of many products that are all there is to do.

@@ -96,7 +96,9 @@ void run_nest(const Program::Step& step, size_t nest, const KernelFrame& frame) 
   }
   ThreadPool& pool = ThreadPool::instance();
   if (scratch_bytes == 0) {
-    pool.run(tasks, grain, [&](int64_t begin, int64_t end, int) { function(&frame, begin, end, nullptr); });
+    pool.run(
+        tasks, grain, [&](int64_t begin, int64_t end, int) { function(&frame, begin, end, nullptr); },
+        kMaxThreads, step.cost);
     return;
   }
   const int workers = pool.num_threads();
@@ -108,7 +110,7 @@ void run_nest(const Program::Step& step, size_t nest, const KernelFrame& frame) 
       [&](int64_t begin, int64_t end, int worker) {
         function(&frame, begin, end, base + worker * per_worker);
       },
-      workers);
+      workers, step.cost);
 }
 
 /// As run_nest takes it.

@@ -39,6 +39,9 @@ constexpr int64_t kSpinFirst = 30'000, kSpinLeast = 30'000, kSpinMost = 200'000;
 constexpr int64_t kCallerSpin =
     200'000;  // ns before a caller sleeps: a chunk may take that long, and so may waking up
 
+/// What the first run pays for threads (ns): for having any, and for each.
+constexpr double kStartAny = 80'000, kStartOne = 20'000;
+
 constexpr int64_t kLongRun = 1'000'000;  // ns in which the system may have moved threads to other cores
 
 constexpr int kUnknown = -2;  // neither a core nor WorkerCores::kNoCore
@@ -198,6 +201,7 @@ struct ThreadPool::State {
   std::atomic<uint32_t> resized = 0;  ///< moves with limit_; workers beyond the limit sleep on it
   std::atomic<bool> stopping = false;
   std::atomic<int> kept_off = kUnknown;  ///< the core that no worker is to be woken on
+  std::atomic<double> cost_alone = 0;    ///< of the runs that might have used workers, before there were any
   const WorkerCores worker_cores;
   int cpus = 1;
   std::mutex mutex;  ///< guards the fields below, and starting and stopping
@@ -236,10 +240,24 @@ ThreadPool::ThreadPool(int threads) : limit_(threads), state_(new State) {
 
 bool ThreadPool::inside_run() { return this_thread_inside_run; }
 
-void ThreadPool::run_chunks(int64_t tasks, int64_t grain, Body body, int most_workers) {
+/// When what was done without them, this run included, takes as long as starting them: so threads that a
+/// process needs once cost it no more than they save, and one that needs them again does not wait long.
+bool ThreadPool::are_workers_worth_starting(int threads, double cost) {
+  const double alone = state_->cost_alone.load(std::memory_order_relaxed) + cost;
+  state_->cost_alone.store(alone, std::memory_order_relaxed);
+  return alone > kStartAny + kStartOne * (threads - 1);
+}
+
+void ThreadPool::run_chunks(int64_t tasks, int64_t grain, Body body, int most_workers, double cost) {
   const int threads = std::min(num_threads(), most_workers);
-  const bool alone = threads <= 1 || this_thread_inside_run;
-  if (!alone && started_.load(std::memory_order_relaxed) < threads) start_workers(threads);
+  bool alone = threads <= 1 || this_thread_inside_run;
+  if (!alone && started_.load(std::memory_order_relaxed) < threads) {
+    if (are_workers_worth_starting(threads, cost)) {
+      start_workers(threads);
+    } else {
+      alone = started_.load(std::memory_order_relaxed) == 1;
+    }
+  }
   Run* run = alone ? nullptr : take_run_slot();
   if (run == nullptr) {
     body(0, tasks, 0);
@@ -436,6 +454,7 @@ void ThreadPool::restart_after_fork() {
   state_->sleepers.store(0);
   state_->kept_off.store(kUnknown);
   state_->threads.clear();
+  state_->cost_alone.store(0);
   started_.store(1);
 }
 

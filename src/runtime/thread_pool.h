@@ -42,13 +42,18 @@ class ThreadPool {
   /// when the others are done it is thrown here.
   ///
   /// `most_workers` lowers the number of threads of this run; with it, worker numbers are below it as well.
-  void run(int64_t tasks, int64_t grain, Body body, int most_workers = kMaxThreads) {
+  ///
+  /// `cost` is about how many nanoseconds it all takes one thread. Runs that are over sooner than a thread is
+  /// started are done by the caller alone as long as there are no others, until enough of them have been.
+  void run(int64_t tasks, int64_t grain, Body body, int most_workers = kMaxThreads,
+           double cost = kUnknownCost) {
     if (tasks <= grain) {
       if (tasks > 0) body(0, tasks, 0);
       return;
     }
-    run_chunks(tasks, grain, body, most_workers);
+    run_chunks(tasks, grain, body, most_workers, cost);
   }
+  static constexpr double kUnknownCost = 1e18;
 
   int num_threads() const { return limit_.load(std::memory_order_relaxed); }
 
@@ -70,7 +75,8 @@ class ThreadPool {
   explicit ThreadPool(int threads);
   ~ThreadPool() = delete;
 
-  void run_chunks(int64_t tasks, int64_t grain, Body body, int most_workers);
+  void run_chunks(int64_t tasks, int64_t grain, Body body, int most_workers, double cost);
+  bool are_workers_worth_starting(int threads, double cost);
   Run* take_run_slot();
   void keep_workers_off_this_core();
   void leave_cores_to_the_system();

@@ -6,7 +6,13 @@ namespace tokamak {
 namespace {
 
 std::atomic<LocationProvider> provider = nullptr;
-thread_local const std::source_location* outermost = nullptr;
+thread_local AtLine* outermost = nullptr;
+
+SourceLocation line_at(const std::source_location& where) {
+  const LocationProvider ask = provider.load(std::memory_order_acquire);
+  SourceLocation line = ask == nullptr ? SourceLocation() : ask();
+  return line.known() ? line : SourceLocation::from(where);
+}
 
 }  // namespace
 
@@ -15,16 +21,18 @@ void set_location_provider(LocationProvider new_provider) {
 }
 
 SourceLocation user_line(const std::source_location& where) {
-  if (LocationProvider ask = provider.load(std::memory_order_acquire)) {
-    if (SourceLocation line = ask(); line.known()) return line;
-  }
-  return SourceLocation::from(outermost != nullptr ? *outermost : where);
+  return outermost != nullptr ? outermost->line() : line_at(where);
 }
 
 AtLine::AtLine(const std::source_location& where) : outer_(outermost), where_(where) {
-  if (outermost == nullptr) outermost = &where_;
+  if (outermost == nullptr) outermost = this;
 }
 
 AtLine::~AtLine() { outermost = outer_; }
+
+const SourceLocation& AtLine::line() {
+  if (!line_.known()) line_ = line_at(where_);
+  return line_;
+}
 
 }  // namespace tokamak

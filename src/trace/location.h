@@ -22,8 +22,9 @@ void set_location_provider(LocationProvider provider);
 /// The provider's line if it knows one, else that of the outermost AtLine on this thread, else `where`.
 SourceLocation user_line(const std::source_location& where);
 
-/// While it lives, what this thread does belongs to the user's line `where`, unless an outer AtLine said so
-/// before. Functions composed of other functions open with one.
+/// While it lives, what this thread does belongs to one line of the user: the provider's, which is asked
+/// once, or else `where`, unless an outer AtLine said so before. Functions composed of other functions open
+/// with one.
 class AtLine {
  public:
   explicit AtLine(const std::source_location& where);
@@ -33,8 +34,12 @@ class AtLine {
   AtLine& operator=(const AtLine&) = delete;
 
  private:
-  const std::source_location* outer_;
+  friend SourceLocation user_line(const std::source_location& where);
+  const SourceLocation& line();
+
+  AtLine* outer_;
   std::source_location where_;
+  SourceLocation line_;  ///< unknown until somebody asks for it
 };
 
 }  // namespace tokamak

@@ -186,6 +186,23 @@ def test_scalars_that_are_computed(write, dtype):
             assert_same(got, want)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("write", [part, element, everything, under_mask, fill])
+def test_integers_beyond_64_bits_in_floats(write, dtype):
+    a = np.array([1, 2, 3, 4], dtype)
+    for value in (2**64, 10**30, -(10**30), 10**400):
+        want, got = a.copy(), a.copy()
+        try:
+            with np.errstate(over="ignore"):
+                write(want, value)
+        except OverflowError:
+            with pytest.raises(OverflowError):
+                tk.jit(lambda x, value=value: write(x, value))(got)
+        else:
+            tk.jit(lambda x, value=value: write(x, value))(got)
+        assert_same(got, want)
+
+
 @pytest.mark.parametrize("write", [putmask, place])
 def test_arrays_under_a_mask_are_cast_safely(write):
     a = np.array([1, 2, 3, 4], np.int16)

@@ -27,7 +27,8 @@ def is_library(module: str | None) -> bool:
     file = getattr(loaded, "__file__", None)
     if file is None:
         return module in sys.builtin_module_names or module in sys.stdlib_module_names
-    file = os.path.abspath(file)
+    if not file.startswith(os.sep) or ".." in file:
+        file = os.path.abspath(file)
     return file.startswith(_STANDARD_LIBRARY) or any(part in file for part in _INSTALLED)
 
 

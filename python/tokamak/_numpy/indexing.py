@@ -28,9 +28,7 @@ from .._ops import (
     is_array,
     is_ndarray,
     reshape,
-    reverse,
     select,
-    slice_,
     transpose,
 )
 from .._registry import implements
@@ -38,30 +36,10 @@ from .reductions import axis_of, is_end_of_nothing
 from .ufuncs import call
 
 
-def plain_items(x: Any, key: Any) -> list[Any] | None:
-    """What `expanded` makes of a key of integers, slices, None and an ellipsis, as most are; None of any other."""
-    given = key if type(key) is tuple else (key,)
-    used, at = 0, -1
-    for i, item in enumerate(given):
-        kind = type(item)
-        if kind is int or kind is slice:
-            used += 1
-        elif item is Ellipsis and at < 0:
-            at = i
-        elif item is not None:
-            return None
-    rest = x.ndim - used
-    if rest < 0:
-        return None
-    if at < 0:
-        return [*given, *[slice(None)] * rest] if rest else list(given)
-    return [*given[:at], *[slice(None)] * rest, *given[at + 1 :]]
-
-
 def plain_getitem(x: Any, key: Any) -> Any:
-    """x[key] for such a key; None for any other."""
-    items = plain_items(x, key)
-    return None if items is None else _element_or_view(x, basic(x, items), key)
+    """x[key] for a key of integers, slices, None and an ellipsis, as most are; None of any other."""
+    selection = _native.select(x, key)
+    return None if selection is None else _element_or_view(x, _sharing.selected(x, selection), key)
 
 
 def getitem(x: Any, key: Any) -> Any:
@@ -219,51 +197,11 @@ def _item(x: Any, item: Any) -> Any:
     return item
 
 
-@_sharing.shares
 def basic(x: Any, items: list[Any]) -> Any:
-    """Integers, slices and newaxis: one slice, one reverse, one reshape."""
-    starts, limits, steps, reversed_axes = [], [], [], []
-    shape = []
-    axis = 0
-    extents = x.shape
-    for item in items:
-        if item is Ellipsis:
-            continue
-        if item is None:
-            shape.append(1)
-            continue
-        extent = extents[axis]
-        if type(item) is int:
-            if not -extent <= item < extent:
-                fail(UserIndexError, f"index {item} is out of bounds for axis {axis} with size {extent}")
-            starts.append(item % extent)
-            limits.append(item % extent + 1)
-            steps.append(1)
-        else:
-            start, limit, step, count = _forward(item, extent)
-            starts.append(start)
-            limits.append(limit)
-            steps.append(abs(step))
-            if step < 0:
-                reversed_axes.append(axis)
-            shape.append(count)
-        axis += 1
-    return reshape(reverse(slice_(x, starts, limits, steps), reversed_axes), shape)
-
-
-def _forward(item: slice, extent: int) -> tuple[int, int, int, int]:
-    """A slice as start <= limit, the step, and how many elements; a negative step's elements in ascending order."""
-    try:
-        start, stop, step = item.indices(extent)
-    except (TypeError, ValueError) as error:
-        if isinstance(error, Error):
-            raise
-        fail(UserIndexError, f"{item}: {error}")
-    count = len(range(start, stop, step))
-    if count == 0:
-        return 0, 0, step, 0
-    last = start + (count - 1) * step
-    return min(start, last), max(start, last) + 1, step, count
+    """The view of x that integers, slices and newaxis select."""
+    selection = _native.select(x, tuple(items))
+    assert selection is not None
+    return _sharing.selected(x, selection)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -19,7 +19,8 @@ from . import numbers, ufuncs, writing
 if TYPE_CHECKING:
     from .._array import Array
 
-OPERANDS = (bool, int, float, np.generic, np.ndarray, ArrayBase, list, tuple)
+#: Array first: of one, the classes before it would have to be told what it stands for
+OPERANDS = (ArrayBase, bool, int, float, np.generic, np.ndarray, list, tuple)
 _EQUALITIES = (np.equal, np.not_equal)
 _DIVISIONS = (np.true_divide, np.floor_divide, np.remainder)
 

@@ -328,19 +328,18 @@ def _is_called_by(frame: Any, function: _Replacement) -> bool:
 @functools.lru_cache(maxsize=4096)
 def called_name(code: CodeType, offset: int) -> str | None:
     """The last name of what the call at an offset calls: "zeros" for np.zeros(3). The names of a.b(c) begin where the call
-    does, and the one that ends last is that of the function. None where Python does not tell."""
+    does, and what is called is loaded after all others that do. None where Python does not tell."""
     places = _places_in(code)
     if not 0 <= offset // 2 < len(places) or places[offset // 2][0] is None:
         return None
     line, end_line, column, end_column = places[offset // 2]
-    last: tuple[int, int, str] | None = None
-    for i, (first, end, start, stop) in enumerate(places):
-        if start != column or first != line or (end, stop) >= (end_line, end_column):
-            continue
-        name = loaded_name(code, i)
-        if name is not None and (last is None or (end, stop, name) > last):
-            last = (end, stop, name)
-    return None if last is None else last[2]
+    for i in range(offset // 2 - 1, -1, -1):
+        first, end, start, stop = places[i]
+        if start == column and first == line and (end, stop) < (end_line, end_column):
+            name = loaded_name(code, i)
+            if name is not None:
+                return name
+    return None
 
 
 @functools.lru_cache(maxsize=64)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _sharing
+from .. import _native, _sharing
 from .._errors import Unsupported, UserIndexError, UserTypeError, UserValueError, fail, unsupported
 from .._native import ArrayBase
 from .._ops import (
@@ -28,7 +28,7 @@ from .._ops import (
 )
 from .._registry import implements
 from .._unknown import IN_NDARRAY, need_more
-from .indexing import basic, expanded, is_index_array, plain_items
+from .indexing import basic, expanded, is_index_array
 from .masked import Masked, everywhere, is_computed_mask, is_mask, is_same_mask, refuse, view_under_mask
 
 #: Known places in an array as small as this are a choice between old and new elements, which fuses with what follows.
@@ -40,8 +40,8 @@ _FEW_SLICES = 4
 
 
 def setitem(x: Any, key: Any, value: Any) -> None:
-    items = plain_items(x, key)
-    if items is None:
+    selection = _native.select(x, key)
+    if selection is None:
         is_one = is_number(value) or getattr(value, "ndim", None) == 0
         counts = is_mask if is_one and _is_choice(x) else is_computed_mask
         if (found := view_under_mask(x, key, counts)) is not None:
@@ -51,11 +51,15 @@ def setitem(x: Any, key: Any, value: Any) -> None:
         if any(is_index_array(item) for item in items):
             _write_places(x, items, value)
             return
-    with _sharing.tracking():
-        part = basic(x, items)
-    if part.ndim == 0 and np.ndim(value) and not _has_ellipsis(key):
+        selection = _native.select(x, tuple(items))
+        assert selection is not None
+    if _sharing.is_scalar(x):
+        _sharing.refuse_scalar(x, "x[...] = y")
+    dtype, shape = x.dtype, selection.shape
+    if not shape and np.ndim(value) and not _has_ellipsis(key):
         fail(UserValueError, "setting an array element with a sequence.")
-    _sharing.write(part, fitting(part, as_number(value, x.dtype), "x[...] = y", "unsafe"), "x[...] = y")
+    new = fitting(dtype, shape, as_number(value, dtype), "x[...] = y", "unsafe")
+    _sharing.write_selected(x, selection, new, "x[...] = y")
 
 
 def _is_choice(x: Any) -> bool:
@@ -102,22 +106,24 @@ def _write_slices(x: Any, items: list[Any], axis: int, value: Any) -> None:
         _sharing.write(one, reshape(slice_axis(new, axis, i, i + 1), one.shape), "x[indices] = y")
 
 
-def fitting(x: Any, value: Any, what: str, casting: Any) -> Any:
-    """What is written to all of x: of its dtype and shape."""
-    if isinstance(value, ArrayBase) and value.dtype is x.dtype and value._weak is None:
-        return broadcast_into(value, x.shape, what)
-    if not (is_number(value) and np.can_cast(np.result_type(value, x.dtype), x.dtype, casting)):
+def fitting(dtype: np.dtype[Any], shape: tuple[int, ...], value: Any, what: str, casting: Any) -> Any:
+    """What is written to an array of that dtype and shape: a value of both."""
+    if isinstance(value, ArrayBase) and value.dtype is dtype and value._weak is None:
+        return broadcast_into(value, shape, what)
+    if is_number(value) and dtype.kind == "f":  # which adopts the dtype
+        return broadcast_into(stored(value, dtype), shape, what)
+    if not (is_number(value) and np.can_cast(np.result_type(value, dtype), dtype, casting)):
         given = as_array(value)
-        if not np.can_cast(given.dtype, x.dtype, casting):
-            fail(UserTypeError, f"{what}: cannot cast {given.dtype} to {x.dtype} in place; use astype")
-    return broadcast_into(stored(value, x.dtype), x.shape, what)
+        if not np.can_cast(given.dtype, dtype, casting):
+            fail(UserTypeError, f"{what}: cannot cast {given.dtype} to {dtype} in place; use astype")
+    return broadcast_into(stored(value, dtype), shape, what)
 
 
 def fitting_result(x: Any, result: Any, what: str, casting: Any) -> Any:
     """What a result that x is the place for becomes there: NumPy takes none with more axes, not even of one element."""
     if result.ndim > x.ndim:
         fail(UserValueError, f"{what}: {result._type_text} does not fit into the shape {tuple(x.shape)}")
-    return fitting(x, result, what, casting)
+    return fitting(x.dtype, x.shape, result, what, casting)
 
 
 def broadcast_into(value: Any, shape: Sequence[int], what: str) -> Any:
@@ -192,7 +198,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     check_destination("np.copyto", dst, src, where)
     if isinstance(src, (list, tuple)):
         src = as_array(src)  # its elements have a dtype of their own, before they are cast
-    new = fitting(dst, src, "np.copyto", casting)
+    new = fitting(dst.dtype, dst.shape, src, "np.copyto", casting)
     if where is not True:
         new = select(broadcast(as_array(where), dst.shape), new, dst)
     _sharing.write(dst, new, "np.copyto")

@@ -6,6 +6,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
+#include <iterator>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -320,6 +322,24 @@ TEST_F(ThreadPoolTest, SurvivesFork) {
   EXPECT_EQ(exit_code_of_child(works), 0);
   EXPECT_EQ(exit_code_of_child([&] { return works() && exit_code_of_child(works) == 0; }), 0);
   EXPECT_TRUE(works());
+}
+
+TEST_F(ThreadPoolTest, ShortRunsStartThreadsWhenThereAreMany) {
+  SKIP_IF_FORK_IS_NOT_SUPPORTED();
+  pool.set_num_threads(3);
+  const auto threads_after = [&](int runs, double cost) {
+    std::atomic<int64_t> sum = 0;
+    for (int i = 0; i < runs; ++i)
+      pool.run(
+          8, 1, [&](int64_t begin, int64_t end, int) { sum += end - begin; }, kMaxThreads, cost);
+    if (sum != 8 * runs) return std::ptrdiff_t{0};
+    return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+  };
+  constexpr double kShort = 10'000;
+  EXPECT_EQ(exit_code_of_child([&] { return threads_after(5, kShort) == 1; }), 0);
+  EXPECT_EQ(exit_code_of_child([&] { return threads_after(50, kShort) == 3; }), 0);
+  EXPECT_EQ(exit_code_of_child([&] { return threads_after(1, 1000 * kShort) == 3; }), 0);
+  EXPECT_EQ(exit_code_of_child([&] { return threads_after(1, ThreadPool::kUnknownCost) == 3; }), 0);
 }
 
 TEST_F(ThreadPoolTest, SurvivesForkWhileOthersRun) {
