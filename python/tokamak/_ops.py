@@ -175,9 +175,16 @@ def _whole(number: Array, dtype: np.dtype[Any]) -> Array:
     whole = checked(apply("trunc", number), apply("eq", number, number), "check_number")
     limits = np.iinfo(dtype)
     least, beyond = (constant(float(limit), number.dtype) for limit in (limits.min, int(limits.max) + 1))
-    return checked(
-        whole, apply("bit_and", apply("ge", whole, least), apply("lt", whole, beyond)), "check_fits"
-    )
+    is_outside = apply("bit_or", apply("lt", whole, least), apply("ge", whole, beyond))  # what is no number is neither
+    return checked(whole, apply("bit_not", is_outside), "check_fits")
+
+
+def as_integer(number: Array) -> Array:
+    """A number as one of Python's integers, of those that have 64 bits."""
+    number = number._with_weak(None)
+    if number.dtype.kind != "b":
+        number = (_fitting if number.dtype.kind in "iu" else _whole)(number, _dtypes.INT64)
+    return convert(number, _dtypes.INT64)._with_weak(int)
 
 
 # The primitives that NumPy has views for: inside a function that shares memory, the result knows what it is a view of.

@@ -245,3 +245,10 @@ def test_norms(rng):
         lambda x: np.trapezoid(x),
     ):
         np.testing.assert_allclose(tk.jit(function)(x), function(x), rtol=1e-13)
+
+
+@pytest.mark.parametrize("decimals", [308, 309, 400, -400])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_more_decimals_than_floats_have(decimals):
+    x = np.array([1.5, 0.0, -2.0, np.inf])
+    np.testing.assert_array_equal(tk.jit(lambda x: np.round(x, decimals))(x), np.round(x, decimals))

@@ -1,5 +1,7 @@
 """Diagonals, Kronecker and cross products, norms and powers of matrices, and what edits arrays, against NumPy."""
 
+import itertools
+
 import numpy as np
 import pytest
 import tokamak as tk
@@ -185,3 +187,14 @@ def test_bits(shape, dtype, order, count, seed, data):
         count = None  # NumPy leaves the elements it adds to nothing as they are in memory
     agree(lambda x: np.unpackbits(x, axis, count, order), rng.integers(0, 256, shape).astype(np.uint8))
     agree(lambda x: np.unpackbits(x), x.astype(np.int16))
+
+
+@pytest.mark.parametrize("first", [2, 3])
+@pytest.mark.parametrize("second", [2, 3])
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_signs_of_zeros_of_cross_products(first, second):
+    values = np.array(list(itertools.product([0.0, -0.0, 1.0, -2.0], repeat=first + second)))
+    a, b = values[:, :first].copy(), values[:, first:].copy()
+    expected, got = np.cross(a, b), tk.jit(np.cross)(a, b)
+    np.testing.assert_array_equal(np.signbit(got), np.signbit(expected))
+    np.testing.assert_array_equal(got, expected)

@@ -88,3 +88,76 @@ def test_a_product_that_wraps_is_an_error_where_it_is_used():
         tk.jit(function)(x, 9999999999)
     static = tk.jit(function, static_argnames="n")
     np.testing.assert_array_equal(static(x, 9999999999), function(x, 9999999999))
+
+
+def same_or_error(function, *arguments):
+    """The result, and of which type; or which error of Python's."""
+    results = []
+    for one in (function, tk.jit(function)):
+        try:
+            with np.errstate(all="ignore"):
+                result = one(*arguments)
+            results.append((type(result), getattr(result, "dtype", None), np.asarray(result).tolist()))
+        except (TypeError, OverflowError, ValueError) as error:
+            results.append(next(kind for kind in (TypeError, OverflowError, ValueError) if isinstance(error, kind)))
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i1", "i4", "u1"])
+def test_round_of_a_numpy_scalar_is_an_integer_of_python(dtype):
+    x = np.array([100, 3, 2], dtype) + (np.array(0.5, dtype) if dtype[0] == "f" else np.array(0, dtype))
+    same_or_error(lambda x: round(x.max()), x)
+    same_or_error(lambda x: round(x.max()) + 100, x)
+    same_or_error(lambda x: round(x[2]) * np.ones(2, "f4"), x)
+    same_or_error(lambda x: np.zeros(2, np.int8) + round(x[1]), x)
+    same_or_error(lambda s: round(s) + 100, x[0])
+    same_or_error(lambda x: round(x.max(), 1), x)
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
+def test_round_of_what_is_no_integer_is_an_error(number):
+    same_or_error(lambda x: round(x.sum()), np.array([number]))
+    same_or_error(lambda k, x: round(k) + x, number, np.zeros(1))
+
+
+def test_round_of_numbers_that_do_not_fit_and_of_booleans():
+    f = tk.jit(lambda k, x: round(k) + x)
+    np.testing.assert_array_equal(f(2.5, np.zeros(1)), [2])
+    for large in (1e30, -1e30, 2.0**63):
+        with pytest.raises(OverflowError):
+            f(large, np.zeros(1))
+    np.testing.assert_array_equal(f(-(2.0**63), np.zeros(1)), [-(2.0**63)])
+    same_or_error(lambda k: round(k), True)
+    same_or_error(lambda x: round(x.any()), np.ones(2))
+
+
+@pytest.mark.parametrize("number", [3.7, -2.0, 5, True])
+def test_bits_of_a_float_are_not_turned(number):
+    same_or_error(lambda k: ~k, number)
+    same_or_error(lambda k, x: x + ~k, number, np.ones(2))
+
+
+def test_square_of_a_boolean_scalar_is_an_integer_as_powers_are():
+    x = np.array([1.0, 3.0])
+    same_or_error(lambda x: (x > 2).any() ** 2 + np.int8(100) + np.int8(100), x)
+    same_or_error(lambda x: (x > 2).any() ** 2 * 200, x)
+    same_or_error(lambda s: pow(s, 2), np.True_)
+    same_or_error(lambda s: s**2, np.array([True]))
+    same_or_error(lambda s: s**2, np.array(True))
+
+
+AROUND_FLOATS = [2**53 + 1, 2**53, 2**63 - 1, -(2**63), -(2**53) - 1, 0, 5, -5, 2**62 + 1]
+THEIR_FLOATS = [2.0**53, 2.0**63, -(2.0**63), 0.0, 5.5, np.inf, -np.inf, np.nan, 2.0**62, -(2.0**53), 1e300, 5.0]
+
+
+def test_integers_and_floats_are_compared_exactly():
+    def f(k, j):
+        return k == j, k != j, k < j, k <= j, k > j, k >= j, j == k, j != k, j < k, j <= k, j > k, j >= k
+
+    both = tk.jit(f)
+    for k in AROUND_FLOATS:
+        of_integer = tk.jit(lambda j, k=k: f(k, j))
+        for j in THEIR_FLOATS:
+            assert tuple(map(bool, both(k, j))) == f(k, j), (k, j)
+            assert tuple(map(bool, of_integer(j))) == f(k, j), (k, j)
+            assert tuple(map(bool, tk.jit(lambda k, j=j: f(k, j))(k))) == f(k, j), (k, j)

@@ -45,7 +45,7 @@ class Operators(_native.ArrayBase):
     __neg__ = unary(np.negative, operator.neg)
     __pos__ = unary(np.positive, operator.pos)
     __abs__ = unary(np.absolute, abs)
-    __invert__ = unary(np.invert, lambda x: ~int(x))
+    __invert__ = unary(np.invert, lambda x: ~int(x) if isinstance(x, bool) else ~x)
 
     def __divmod__(self, other: Any) -> Any:
         return (self // other, self % other)

@@ -80,12 +80,17 @@ class Values(Protocols):
         )
 
     def __round__(self: Any, digits: int | None = None) -> Any:
-        if self._weak is None:
+        """An integer of Python's, of its numbers and of NumPy's scalars, unless digits are asked for; arrays remain arrays."""
+        if self._weak is None and (digits is not None or not _sharing.is_scalar(self)):
             return elementwise.round_(self, digits or 0)
         if digits is not None:  # of the decimal digits that Python would show
             return round(self._weak(self._value("round()", STATIC)), digits)
-        whole = ufuncs.call(np.rint, self) if self._weak is float else self
-        return _ops.convert(whole, _dtypes.INT64)._with_weak(int)
+        if self._weak is None and self.dtype.kind == "b":
+            fail(UserTypeError, "type numpy.bool doesn't define __round__ method")
+        if not self._traced:
+            return round(self._view(False)[()])
+        whole = ufuncs.call(np.rint, self) if _dtypes.is_float(self.dtype) else self
+        return _ops.as_integer(whole)
 
     def item(self, *args: Any) -> Any:
         return self._value("item()", STATIC).item(*args)

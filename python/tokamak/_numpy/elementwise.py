@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -161,7 +162,7 @@ def _round_to(x: Any, decimals: int, out: Any = None) -> Any:
     """NumPy keeps what it has in between in out=, and goes on in its dtype."""
     dtype = x.dtype if out is None or not _dtypes.is_float(out.dtype) else out.dtype
     first, second = ("mul", "div") if decimals >= 0 else ("div", "mul")
-    factor = 10.0 ** abs(decimals)
+    factor = 10.0 ** abs(decimals) if abs(decimals) <= sys.float_info.max_10_exp else np.inf
     rounded = apply("round", convert(apply(first, x, constant(factor, x.dtype)), dtype))
     return apply(second, rounded, constant(factor, dtype))
 

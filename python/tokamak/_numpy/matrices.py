@@ -146,17 +146,13 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
 
     if len(first) == len(second) == 2:
         return minor(0, 1)
-    if len(first) == 2:
-        first, second, flipped = second, first, True
+    if len(first) == len(second):
+        parts = [minor(1, 2), minor(2, 0)]
+    elif len(first) == 2:  # the third element of the shorter one is zero
+        parts = [call(np.multiply, first[1], second[2]), call(np.negative, call(np.multiply, first[0], second[2]))]
     else:
-        flipped = False
-    if len(second) == 3:
-        parts = [minor(1, 2), minor(2, 0), minor(0, 1)]
-    else:  # the third element of the shorter one is zero
-        x_times = [call(np.multiply, first[2], second[1]), call(np.multiply, first[2], second[0])]
-        parts = [call(np.negative, x_times[0]), x_times[1], minor(0, 1)]
-    if flipped:
-        parts = [call(np.negative, one) for one in parts]
+        parts = [call(np.negative, call(np.multiply, first[2], second[1])), call(np.multiply, first[2], second[0])]
+    parts.append(minor(0, 1))
     return moveaxis(stack(parts, -1), -1, axisc)
 
 

@@ -15,10 +15,12 @@ import numpy as np
 
 from .. import _dtypes
 from .._errors import UserZeroDivisionError, fail
-from .._ops import apply, as_array, checked, constant, convert, is_array
+from .._ops import apply, as_array, checked, constant, convert, is_array, select
+from .._unknown import constant_value
 from . import ufuncs
 
 _LIMITS = np.iinfo(np.int64)
+_EXACT = 2.0**53  # integers below it are floats
 
 _TEXTS = {
     "divide": "division by zero",
@@ -49,6 +51,26 @@ def power(x: Any, y: Any, kind: type) -> tuple[Any, Any, type]:
         float(exponent),
         float,
     )
+
+
+def compared(ufunc: np.ufunc, x: Any, y: Any) -> Any:
+    """Compares an integer with a float, exactly: integers beyond 2**53 are not all floats. Where the float that is nearest
+    to the integer is the other one, what is left to compare are integers."""
+    x, y = as_array(x), as_array(y)
+    near, others = convert(x, _dtypes.FLOAT64), convert(y, _dtypes.FLOAT64)
+    by_floats = ufuncs.call(ufunc, near, others)
+    floats = [one for one in (x, y) if one.dtype.kind == "f"]
+    known = constant_value(floats[0])
+    if known is not None and not abs(float(known)) >= _EXACT:
+        return by_floats
+    is_beyond = _is("ge", convert(x if floats[0] is y else y, _dtypes.FLOAT64), float(_LIMITS.max))  # 2**63
+    zero, one = (constant(number, _dtypes.INT64) for number in (0, 1))
+
+    def whole(number: Any) -> Any:
+        beyond = zero if number is not floats[0] else one
+        return select(is_beyond, beyond, convert(number, _dtypes.INT64))
+
+    return select(apply("eq", near, others), ufuncs.call(ufunc, whole(x), whole(y)), by_floats)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

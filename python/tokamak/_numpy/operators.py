@@ -76,10 +76,15 @@ def _weak_of(value: Any) -> Any:
     return type(value) if is_number(value) else None
 
 
+def _is_array(x: Any) -> bool:
+    """Not one of NumPy's scalars."""
+    return isinstance(x, ArrayBase) and not _sharing.is_scalar(x)
+
+
 def _operate(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
     kinds = _weak_of(x), _weak_of(y)
     if kinds[0] is None or kinds[1] is None:
-        if ufunc == np.power and isinstance(x, ArrayBase) and type(y) is int and y == 2:
+        if ufunc == np.power and _is_array(x) and type(y) is int and y == 2:
             return ufuncs.call(np.square, x)  # so does NumPy; of bool the dtype is another one
         return ufuncs.call(ufunc, x, y)
     # Both are Python's numbers, traced or not: so is the result.
@@ -92,6 +97,8 @@ def _operate(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any)
         convert(as_array(value), _dtypes.INT64) if given is bool and kind is not bool else value
         for value, given in zip((x, y), kinds, strict=True)
     )
+    if kind is bool and {*kinds} == {int, float}:
+        return numbers.compared(ufunc, x, y)._with_weak(bool)
     result = convert(ufuncs.call(ufunc, x, y), _dtypes.default_of(kind))
     if kind is int:
         result = numbers.within_64_bits(ufunc, x, y, result)
