@@ -198,7 +198,8 @@ class Assembly {
       }
       return add_request(value, std::move(request));
     }
-    const bool holds_sums = compiled_[step]->product != nullptr && compiled_[step]->product->stages.back().sums_in_result;
+    const bool holds_sums =
+        compiled_[step]->product != nullptr && compiled_[step]->product->stages.back().sums_in_result;
     if (options_.checks.compare_values() || holds_sums) return add_request(value, std::move(request));
     for (const ReadInput& input : inputs_read_once(graph_, kernel, *compiled_[step])) {
       if (input.is_part || input.offset != 0 || before_.count(input.value) != 0) continue;
@@ -331,7 +332,8 @@ class Assembly {
     if (from.only_stores || from.sums_in_result) {
       to.result_dtype = from.sums;
       to.result = written_place(kernel.outputs[0], plan);
-      to.stored = from.only_stores ? *from.only_stores : StoredSums{.batch = {}, .row_stride = from.columns * to.element_bytes};
+      to.stored = from.only_stores ? *from.only_stores
+                                   : StoredSums{.batch = {}, .row_stride = from.columns * to.element_bytes};
     }
     if (from.only_stores) return to;
     if (from.method != nullptr) to.buffers.push_back({Place::Kind::block, 0});

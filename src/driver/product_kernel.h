@@ -60,9 +60,9 @@ struct CompiledStage {
   TensorType result;           ///< of a feeder
   /// A mask may hide columns at either end of all rows of a block: the code sweeps the part it is told to.
   bool masked = false;
-  bool over_sums = false;  ///< the rows it makes may lie where the sums do
+  bool over_sums = false;       ///< the rows it makes may lie where the sums do
   bool sums_in_result = false;  ///< see BlockStage
-  bool bounded = false;    ///< what is hidden depends on the magnitudes of both operands
+  bool bounded = false;         ///< what is hidden depends on the magnitudes of both operands
 };
 
 struct CompiledProduct {

@@ -149,7 +149,8 @@ class Chaining {
   bool take_maker_of_steps(FusedKernel& kernel, const WrittenOperand& made) {
     FusedKernel& maker = kernels_[made.writer];
     const size_t lines = axes_that_move(made.read.lines);
-    if (maker.domain.has_sweep || maker.outputs.size() != 1 || maker.permuted[0] || maker.product) return false;
+    if (maker.domain.has_sweep || maker.outputs.size() != 1 || maker.permuted[0] || maker.product)
+      return false;
     FusedKernel turned = with_first_axes_last(maker, lines);
     if (!fits(turned, turned.body.type_of(turned.body.outputs()[0]).shape, lines)) return false;
     maker = std::move(turned);

@@ -273,11 +273,9 @@ Value improved(GraphRewriter& rewriter, const Node& dot, const std::vector<uint3
   if (is_worth_expanding(sizes, dot.type.dtype, in_place, only_needed) ||
       (sizes.has_vector() && (has_windows || is_computed)))
     return Expansion(rewriter.graph(), dot, axes).run(inputs[0], inputs[1]);
-  const bool is_made = is_computed_in(dot.type.dtype) &&
-                       (is_computed_for_it(graph, readers, dot.inputs[0]) ||
-                        is_computed_for_it(graph, readers, dot.inputs[1]));
-  if (!only_needed && !sizes.has_vector() && !is_made &&
-      Pieces::are_worth_it(sizes, axes, dot.type.dtype))
+  const bool is_made = is_computed_in(dot.type.dtype) && (is_computed_for_it(graph, readers, dot.inputs[0]) ||
+                                                          is_computed_for_it(graph, readers, dot.inputs[1]));
+  if (!only_needed && !sizes.has_vector() && !is_made && Pieces::are_worth_it(sizes, axes, dot.type.dtype))
     return Pieces(rewriter.graph(), dot, axes).run(inputs[0], inputs[1]);
   // Of a matrix and a vector, the vector goes first.
   if (sizes.columns == 1) return swapped(rewriter, dot, dot.type.shape);

@@ -105,8 +105,7 @@ class BlockRun {
   void take_part(const BlockOperand& about, RunningOperand& running) const {
     if (about.packed && about.packed->kind == Place::Kind::constant) {
       const bool is_lhs = &about == &step_.stages[0].lhs;
-      running.packed +=
-          first_k_ / step_.part_depth * bytes_of_panels(*step_.stages[0].method, about, is_lhs);
+      running.packed += first_k_ / step_.part_depth * bytes_of_panels(*step_.stages[0].method, about, is_lhs);
     } else {
       running.take_part(first_k_, step_.part_depth);
     }
@@ -203,7 +202,8 @@ class BlockRun {
       const Panels lhs(*stage.method, true);
       const Panels rhs(*stage.method, false);
       const int64_t columns = is_last ? step_.block_columns : stage.columns;
-      if (!stage.lhs.packed && !reads_lhs_in_rows(stage, running.lhs)) at.lhs = scratch_.take(lhs.count(slice_rows_) * lhs.bytes);
+      if (!stage.lhs.packed && !reads_lhs_in_rows(stage, running.lhs))
+        at.lhs = scratch_.take(lhs.count(slice_rows_) * lhs.bytes);
       if (!stage.rhs.packed) {
         const int64_t windows =
             stage.rhs.windows ? stage.method->window_bytes(running.rhs.operand, columns) : 0;
@@ -242,7 +242,8 @@ class BlockRun {
   }
 
   /// Rows that a stage has made, or the first elements of each.
-  static ProductOperand fed_rows(const BlockStage& before, int64_t rows, int64_t depth, const std::byte* data) {
+  static ProductOperand fed_rows(const BlockStage& before, int64_t rows, int64_t depth,
+                                 const std::byte* data) {
     return {.dtype = before.result_dtype,
             .data = data,
             .lines = {{rows, before.result_row_bytes}},
@@ -367,7 +368,8 @@ class BlockRun {
         std::byte* sums = nullptr;
         if (run_.step_.stages[i].method != nullptr) sums = multiply(i, own, made);
         made = scratch_ + run_.scratch_.stages[i].result;
-        if (run_.step_.stages[i].code != nullptr && run_.is_last_part()) run_kernel(i, own, sums, is_last ? nullptr : made);
+        if (run_.step_.stages[i].code != nullptr && run_.is_last_part())
+          run_kernel(i, own, sums, is_last ? nullptr : made);
       }
     }
 
@@ -379,8 +381,7 @@ class BlockRun {
       const ScratchLayout::Stage& at = run_.scratch_.stages[i];
       if (stage.lhs.is_fed()) {
         const int64_t depth = is_fed_part(i) ? visible_.end : stage.depth;
-        stages_[i].lhs.operand =
-            fed_rows(run_.step_.stages[i - 1], part.row_end - part.row, depth, fed);
+        stages_[i].lhs.operand = fed_rows(run_.step_.stages[i - 1], part.row_end - part.row, depth, fed);
       }
       std::byte* sums = scratch_ + at.sums;
       if (run_.is_masked(i)) sums += part.column * stage.element_bytes;  // each column in its place

@@ -148,7 +148,7 @@ class DeepRun {
   const RunningOperand rhs_;
   const int64_t lhs_panels_;
   const int64_t rhs_panels_;
-  const int64_t rhs_at_;  ///< where packed columns begin, behind the rows
+  const int64_t rhs_at_;      ///< where packed columns begin, behind the rows
   const int64_t scratch_at_;  ///< of the method, and of what makes operands
   const int64_t worker_bytes_;
   const int64_t row_bytes_;  ///< of the sums of a chunk

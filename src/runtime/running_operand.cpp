@@ -52,8 +52,7 @@ RunningOperand::RunningOperand(const BlockOperand& of, const void* array, const 
 RunningOperand::RunningOperand(const BlockOperand& of, const BlockMemory& memory, int32_t* failed_check) {
   about = &of;
   if (of.place.kind != Place::Kind::block) {
-    const int64_t* strides =
-        of.strided_input < 0 ? of.strides.data() : memory.strides_of(of.strided_input);
+    const int64_t* strides = of.strided_input < 0 ? of.strides.data() : memory.strides_of(of.strided_input);
     *this = RunningOperand(of, memory.find(of.place), strides);
   }
   if (of.maker != nullptr) maker.emplace(*of.maker, memory, failed_check);

@@ -117,6 +117,32 @@ def test_products_are_those_of_operands_in_memory():
     assert np.array_equal(whole, parts)
 
 
+def test_rows_are_made_ahead_where_packed_weights_would_take_more_memory():
+    """Blocks then have all rows and some of the columns, which are packed with them."""
+    rows, width, hidden = 100, 768, 8192
+    x, w = r(rows, width), r(width, hidden)
+
+    def after_rows(x, w):
+        return tk.layer_norm(x) @ w
+
+    def after_product(x, before, w):
+        return tk.layer_norm(x @ before + x) @ w
+
+    before = r(width, width) / 30
+    for function, arguments, kernels in ((after_rows, (x, w), 1), (after_product, (x, before, w), 2)):
+        compiled = tk.jit(function)
+        found = compiled(*arguments)
+        wanted = function(*(tk.array(doubled(a)) for a in arguments))
+        np.testing.assert_allclose(found, np.asarray(wanted), rtol=0, atol=2e-4)
+        explained = compiled.explain(*arguments)
+        assert len(explained.kernels) == kernels
+        assert explained.memory.arena_bytes < w.nbytes / 4, explained.memory.plan
+        constant = tk.constant(w)
+        kept = tk.jit(lambda *others, f=function, w=constant: f(*others, w))
+        np.testing.assert_allclose(kept(*arguments[:-1]), found, rtol=0, atol=1e-5)
+        assert "the rows made before" in kept.explain(*arguments[:-1]).kernels[0].loops
+
+
 def test_what_others_read_stays_in_memory():
     def twice(x, y):
         scaled = y * 3

@@ -61,7 +61,10 @@ def test_is_cut_and_right_with_any_number_of_threads(name):
     np.testing.assert_allclose(results[0], wanted, rtol=0, atol=step)
 
 
-@pytest.mark.parametrize("name", ["sums", "bias", "relu", "residual", "second transposed", "double", "constant weights"])
+CUT = ["sums", "bias", "relu", "residual", "second transposed", "double", "constant weights"]
+
+
+@pytest.mark.parametrize("name", CUT)
 def test_less_is_packed_than_there_is(name):
     function, *arguments = PLAIN[name]
     explained = tk.jit(function).explain(*arguments)
