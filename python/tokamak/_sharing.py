@@ -75,7 +75,8 @@ class Step(NamedTuple):
     """From an Array to a view of it, by functions; `_native.Selection` is the most frequent one."""
 
     forward: Change
-    put_back: Callable[[Any, Any], Any] | None  # (value of the Array, new value of the view) -> new value of the Array
+    #: (value of the Array, new value of the view) -> new value of the Array
+    put_back: Callable[[Any, Any], Any] | None
     on_memory: Change | None  # makes the same view of an ndarray
 
 
@@ -84,7 +85,9 @@ class Place:
 
     __slots__ = ("parent", "root", "step", "strides", "writeable")
 
-    def __init__(self, root: Root, strides: tuple[int, ...], parent: Place | None = None, step: Any = None) -> None:
+    def __init__(
+        self, root: Root, strides: tuple[int, ...], parent: Place | None = None, step: Any = None
+    ) -> None:
         self.root = root
         self.strides = strides  # in elements, as NumPy would have them
         self.parent = parent

@@ -26,8 +26,8 @@ class ThreadPool {
   /// Does tasks [begin, end) as worker `worker`.
   using Body = FunctionRef<void(int64_t begin, int64_t end, int worker)>;
 
-  /// The pool of this process. Lives until the process ends; its threads start with the first run that needs
-  /// them.
+  /// The pool of this process. Lives until the process ends; its threads start with the first run that is
+  /// worth it.
   static ThreadPool& instance();
 
   /// Calls body(begin, end, worker) on ranges that cover [0, tasks) once, and returns when all are done.
