@@ -13,7 +13,7 @@ import numpy as np
 from .. import _dtypes, _sharing
 from .._errors import UserTypeError, fail
 from .._native import ArrayBase
-from .._ops import as_array, convert, full, is_number
+from .._ops import as_array, convert, full, is_array, is_number
 from . import numbers, ufuncs, writing
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _weak_of(value: Any) -> Any:
 
 def _is_array(x: Any) -> bool:
     """Not one of NumPy's scalars."""
-    return isinstance(x, ArrayBase) and not _sharing.is_scalar(x)
+    return is_array(x) and not _sharing.is_scalar(x)
 
 
 def _operate(ufunc: np.ufunc, python: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
