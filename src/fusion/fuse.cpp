@@ -125,8 +125,23 @@ class Fuser {
   bool is_deep_with_computed_operand(Value dot) const {
     return can_be_made_in_steps(state_.graph, dot) &&
            std::ranges::any_of(std::array<size_t, 2>{0, 1}, [&](size_t operand) {
-             return state_[read_of_operand(state_.graph, dot, operand).array].group >= 0;
+             return may_be_made_in_steps(read_of_operand(state_.graph, dot, operand));
            });
+  }
+
+  /// Whether an operand is computed, and of no step of k need others be known first.
+  bool may_be_made_in_steps(const OperandRead& read) const {
+    if (state_[read.array].group < 0) return false;
+    const Group& group = state_.groups[static_cast<size_t>(state_[read.array].group)];
+    const Shape& shape = state_.graph.type_of(read.array).shape;
+    if (group.product || !is_full(group.domain, shape)) return false;
+    size_t of_domain = 0;
+    for (size_t axis = 0; axis < shape.size(); ++axis) {
+      if (shape[axis] == 1) continue;
+      if (read.contracted[0].coefficients[axis] != 0 && group.domain.swept[of_domain]) return false;
+      ++of_domain;
+    }
+    return true;
   }
 
   /// The axes of a product's domain that come from its second operand.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "ops/contract.h"
 #include "ops/index_map.h"
@@ -258,6 +259,24 @@ bool is_computed_for_it(const Graph& graph, const std::vector<uint32_t>& readers
   return family_of(graph[value].op) == OpFamily::Elementwise && readers[index_of(value)] == 1;
 }
 
+/// Whether an operand, which is computed for a product alone, is so element by element from arrays and from
+/// reductions that have a value for every step of k: each step can then be made without the others.
+bool is_made_in_steps(const Graph& graph, Value operand, int64_t depth) {
+  constexpr size_t kFarEnough = 64;
+  std::set<Value> seen;
+  std::vector<Value> pending{operand};
+  while (!pending.empty() && seen.size() < kFarEnough) {
+    const Value next = pending.back();
+    pending.pop_back();
+    const Node& node = graph[next];
+    const OpFamily family = family_of(node.op);
+    if (family == OpFamily::Source || (family == OpFamily::Reduce && node.type.elements() >= depth)) continue;
+    if (family != OpFamily::Elementwise && family != OpFamily::View) return false;
+    if (seen.insert(next).second) pending.insert(pending.end(), node.inputs.begin(), node.inputs.end());
+  }
+  return pending.empty();
+}
+
 /// `alone`: no other product may share its kernel.
 Value improved(GraphRewriter& rewriter, const Node& dot, const std::vector<uint32_t>& readers, bool alone,
                bool only_needed) {
@@ -273,9 +292,12 @@ Value improved(GraphRewriter& rewriter, const Node& dot, const std::vector<uint3
   if (is_worth_expanding(sizes, dot.type.dtype, in_place, only_needed) ||
       (sizes.has_vector() && (has_windows || is_computed)))
     return Expansion(rewriter.graph(), dot, axes).run(inputs[0], inputs[1]);
-  const bool is_made = is_computed_in(dot.type.dtype) && (is_computed_for_it(graph, readers, dot.inputs[0]) ||
-                                                          is_computed_for_it(graph, readers, dot.inputs[1]));
-  if (!only_needed && !sizes.has_vector() && !is_made && Pieces::are_worth_it(sizes, axes, dot.type.dtype))
+  auto is_made = [&](Value operand) {
+    return is_computed_in(dot.type.dtype) && is_computed_for_it(graph, readers, operand) &&
+           is_made_in_steps(graph, operand, sizes.depth);
+  };
+  if (!only_needed && !sizes.has_vector() && !is_made(dot.inputs[0]) && !is_made(dot.inputs[1]) &&
+      Pieces::are_worth_it(sizes, axes, dot.type.dtype))
     return Pieces(rewriter.graph(), dot, axes).run(inputs[0], inputs[1]);
   // Of a matrix and a vector, the vector goes first.
   if (sizes.columns == 1) return swapped(rewriter, dot, dot.type.shape);
