@@ -93,9 +93,8 @@ def test_a_residual_that_nobody_needs_any_more_is_not_overwritten_before_it_is_r
         first = np.exp(y)
         return first + x @ w
 
-    np.testing.assert_array_equal(
-        tk.jit(twice)(X, W, RESIDUAL), tk.jit(lambda y: np.exp(y))(RESIDUAL) + tk.jit(lambda x, w: x @ w)(X, W)
-    )
+    apart = tk.jit(lambda y: np.exp(y))(RESIDUAL) + tk.jit(lambda x, w: x @ w)(X, W)
+    np.testing.assert_array_equal(tk.jit(twice)(X, W, RESIDUAL), apart)
     y = RESIDUAL.copy()
     given = tk.jit(lambda x, w, y: y + x @ w, donate_argnums=(2,))(X, W, y)
     np.testing.assert_array_equal(given, RESIDUAL + tk.jit(lambda x, w: x @ w)(X, W))
@@ -119,8 +118,9 @@ def test_results_of_other_types_keep_their_sums_with_the_block():
         lambda x, w: (x @ w, x @ w * 2),
         lambda x, w: (x @ w).max(axis=1),
     ):
-        found, wanted = tk.jit(function)(X, W), function(wide(X), wide(W))
-        for a, b in zip(*((one,) if not isinstance(one, tuple) else one for one in (found, wanted)), strict=True):
+        both = tk.jit(function)(X, W), function(wide(X), wide(W))
+        found, wanted = (one if isinstance(one, tuple) else (one,) for one in both)
+        for a, b in zip(found, wanted, strict=True):
             np.testing.assert_allclose(a.astype(float), b, rtol=2e-3, atol=2e-3)
 
 
