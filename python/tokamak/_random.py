@@ -34,6 +34,11 @@ def is_drawn(before: State) -> bool:
     return any(_state_of(generator) != state for generator, state in before)
 
 
+def are_loaded_since(before: State) -> bool:
+    """Whether NumPy has loaded its random numbers meanwhile: whether some were drawn then is not known."""
+    return any(generator is None for generator, _ in before) and "numpy.random" in sys.modules
+
+
 def refuse(name: str, generators: list[Any], run: Callable[[], Any]) -> NoReturn:
     """`run` does again what drew numbers, so that the line is found."""
     message = f"{name}: random numbers inside a jitted function are not supported: {ADVICE}"

@@ -193,6 +193,8 @@ class Tracer:
             if isinstance(error.__cause__, Error):  # NumPy hides it: y[0] = x says "setting an array element"
                 raise error.__cause__ from None
             raise
+        if _random.are_loaded_since(drawn):
+            raise _numbers.NumbersNeeded({})  # but will be after another trace
         if _random.is_drawn(drawn):
             _random.refuse(self._name, captured.generators, lambda: self._function(*args, **kwargs))
         return returned, watch

@@ -5,8 +5,11 @@ import collections
 import functools
 import gc
 import random
+import secrets
+import subprocess
 import sys
 import types
+import uuid
 import weakref
 
 import numpy as np
@@ -365,6 +368,65 @@ def test_random_numbers_of_python():
     ):
         with pytest.raises(NotImplementedError, match="draw them outside"):
             tk.jit(function)(X)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: np.random.default_rng().random(),
+        lambda: np.random.RandomState().rand(),
+        lambda: np.random.RandomState(seed=None).rand(),
+        lambda: np.random.Generator(np.random.PCG64()).random(),
+        lambda: np.random.SeedSequence().generate_state(1)[0],
+        lambda: random.Random().random(),
+        lambda: secrets.randbelow(100),
+        lambda: uuid.uuid4().int % 100,
+    ],
+)
+def test_generators_without_a_seed_are_refused(draw):
+    for _ in range(2):
+        with pytest.raises(NotImplementedError, match="draw them outside"):
+            tk.jit(lambda x: x + draw())(X)
+    draw()  # outside all are as they were
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: np.random.default_rng(7).random(),
+        lambda: np.random.RandomState(7).rand(),
+        lambda: np.random.Generator(np.random.PCG64(7)).random(),
+        lambda: np.random.SeedSequence(7).generate_state(1)[0],
+        lambda: random.Random(7).random(),
+        lambda: 1.0 * isinstance(np.random.RandomState(7), np.random.RandomState),
+    ],
+)
+def test_generators_with_a_seed_are_constants(draw):
+    assert isinstance(np.random.RandomState, type)
+    f = tk.jit(lambda x: x + draw())
+    for _ in range(2):
+        np.testing.assert_array_equal(f(X), X + draw())
+    assert isinstance(np.random.RandomState, type)
+
+
+def test_random_numbers_are_loaded_by_the_function():
+    program = """
+import numpy as np, sys, tokamak as tk
+assert "numpy.random" not in sys.modules
+seeded = tk.jit(lambda x: x + np.random.default_rng(7).random())
+print(float(seeded(0.0)) == np.random.default_rng(7).random())
+"""
+    drawn = """
+import numpy as np, tokamak as tk
+for _ in range(2):
+    try:
+        tk.jit(lambda x: x + np.random.random())(0.0)
+    except NotImplementedError as error:
+        print("draw them outside" in str(error))
+"""
+    for text, told in ((program, ["True"]), (drawn, ["True"] * 2)):
+        done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+        assert done.stdout.split() == told
 
 
 def helper_that_draws():

@@ -98,12 +98,46 @@ def _refuse_raising(*args: Any, **kwargs: Any) -> None:
     )
 
 
+def _always_ours(*args: Any, **kwargs: Any) -> bool:
+    return True
+
+
+def _refuse_entropy(*args: Any, **kwargs: Any) -> None:
+    unsupported("random numbers of the system, or a generator without a seed, inside a jitted function", _random.ADVICE)
+
+
+def _asks_for_entropy(*args: Any) -> bool:
+    return not _seeding.on
+
+
 def _without_seed(seed: Any = None) -> bool:
     return seed is None
 
 
-def _refuse_generator(seed: Any = None) -> None:
-    unsupported("np.random.default_rng() inside a jitted function", _random.ADVICE)
+#: Functions that others do not import for themselves while something is traced: they would keep what replaces them.
+_OF_THE_SYSTEM = [
+    *(("secrets", name) for name in ("choice", "randbelow", "token_bytes", "token_hex", "token_urlsafe")),
+    *(("uuid", name) for name in ("uuid1", "uuid4")),
+]
+
+
+class _Seeding(threading.local):
+    """A RandomState asks the system for numbers also where a seed takes their place at once."""
+
+    on = False
+
+
+_seeding = _Seeding()
+
+
+def _random_state(seed: Any = None) -> Any:
+    if seed is None:
+        _refuse_entropy()
+    _seeding.on = True
+    try:
+        return sys.modules["numpy.random"].mtrand.RandomState(seed)
+    finally:
+        _seeding.on = False
 
 
 class Replaced(NamedTuple):
@@ -133,9 +167,11 @@ _REPLACED = [
     Replaced("numpy.lib.stride_tricks", "as_strided", _of_arrays, _refuse_strides),
     Replaced("numpy", "nditer", _of_arrays, _refuse_nditer),
     Replaced("numpy", "ndenumerate", _of_arrays, _enumerated),
-    Replaced(
-        "numpy.random", "default_rng", _without_seed, _refuse_generator
-    ),  # where it is loaded; see _random
+    # NumPy's random numbers, where they are loaded: see _random
+    Replaced("numpy.random", "RandomState", _always_ours, _random_state, by_anyone=True),
+    Replaced("numpy.random.bit_generator", "randbits", _asks_for_entropy, _refuse_entropy, by_anyone=True),
+    Replaced("random", "Random", _without_seed, _refuse_entropy),
+    *(Replaced(module, name, _always_ours, _refuse_entropy) for module, name in _OF_THE_SYSTEM),
     Replaced(np.vectorize, "__call__", _of_vectorized, objects.vectorize, by_anyone=True),
     Replaced(objects.Concatenator, "__getitem__", _of_key, objects.joined, by_anyone=True),
     Replaced(objects.Concatenator.__module__, "array", _of_arrays, objects.array_of_part, by_anyone=True),
@@ -392,6 +428,10 @@ class _Replacement:
             made = one.make(*args, **wanted)
         is_new = one.name in _MAKING_ARRAYS and is_array(made) and made.ndim == 0
         return _sharing.with_memory(made) if is_new else made
+
+    def __instancecheck__(self, instance: Any) -> bool:
+        """It may be a class that makes what it is called for."""
+        return isinstance(instance, self.__wrapped__)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """The function of a class is a method of its instances."""
