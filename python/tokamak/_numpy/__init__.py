@@ -1,6 +1,7 @@
 """NumPy's functions for Arrays. Importing this package fills the table in `_registry`."""
 
 from . import (
+    bessel,
     binning,
     contractions,
     creating,
@@ -34,6 +35,7 @@ from . import (
 )
 
 __all__ = [
+    "bessel",
     "binning",
     "contractions",
     "creating",

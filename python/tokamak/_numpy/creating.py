@@ -23,11 +23,9 @@ from .._ops import (
     full,
     iota,
     is_array,
-    select,
 )
 from .._registry import implements
 from .creation import copied
-from .elementwise import where
 from .joining import stack
 from .known import plain
 from .reductions import all_, axis_of
@@ -296,48 +294,3 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
     # The axes of the results stand where the row was.
     order = [*range(place), *range(len(rest), len(rest) + rank), *range(place, len(rest))]
     return joined.transpose(order)
-
-
-@implements(np.i0)
-@_sharing.gives_array
-@_memory_order.makes("K")
-def i0(x: Any) -> Any:
-    """exp(x) times a series of Chebyshev polynomials: in x up to 8, in 1 / x beyond."""
-    array = plain(x)
-    array = array if _dtypes.is_float(array.dtype) else convert(array, _dtypes.FLOAT64)
-    size = call(np.absolute, array)
-    small, large = _bessel_series()
-    near = _chebyshev(size / 2.0 - 2.0, small)
-    safe = where(call(np.less_equal, size, 8.0), 8.0, size)
-    far = _chebyshev(32.0 / safe - 2.0, large) / call(np.sqrt, safe)
-    return call(np.exp, size) * select(call(np.less_equal, size, 8.0), near, far)
-
-
-_series: list[Any] = []
-
-
-def _bessel_series() -> list[Any]:
-    """Coefficients for exp(-x) I0(x), and for the same times sqrt(x), found from I0 at the points of Chebyshev."""
-    if not _series:
-        fit = np.polynomial.chebyshev.chebinterpolate
-
-        def scaled(x: Any) -> Any:
-            return np.i0(x) * np.exp(-x)
-
-        def beyond(t: Any) -> Any:
-            inverse = (2.0 * t + 2.0) / 32.0
-            x = 1 / np.maximum(inverse, 1 / 600)
-            # I0 itself overflows beyond; there, this is its expansion in 1 / x.
-            series = np.polyval([11025 / 98304, 225 / 3072, 9 / 128, 1 / 8, 1], inverse)
-            return np.where(x < 600, scaled(x) * np.sqrt(x), series / math.sqrt(2 * math.pi))
-
-        _series.extend([fit(lambda t: scaled(4.0 * t + 4.0), 32), fit(beyond, 26)])
-    return _series
-
-
-def _chebyshev(doubled: Any, coefficients: Any) -> Any:
-    """The sum of coefficients times Chebyshev polynomials of doubled / 2, by Clenshaw's recurrence."""
-    current = following = full(doubled.shape, 0, doubled.dtype)
-    for coefficient in coefficients[:0:-1].tolist():
-        current, following = doubled * current - following + coefficient, current
-    return doubled / 2.0 * current - following + float(coefficients[0])

@@ -28,7 +28,7 @@ from .._registry import implements
 from .joining import concatenate
 from .known import at_places, known, plain
 from .padding import pad
-from .reductions import axis_of, is_end_of_nothing, sum_
+from .reductions import axis_of, is_end_of_nothing
 from .shapes import moveaxis, shape_of, transpose
 from .ufuncs import call
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import _dtypes, _memory_order, _native, _sharing
-from .._errors import Error, Unsupported, UserIndexError, UserValueError, fail, unsupported
+from .._errors import Unsupported, UserIndexError, UserValueError, fail, unsupported
 from .._native import ArrayBase
 from .._ops import (
     _holds_array,
