@@ -35,7 +35,7 @@ constexpr std::chrono::milliseconds kPatience{100};
 /// Nobody may ever ask for them.
 constexpr size_t kMostNotes = 100;
 
-std::atomic<int> pauses = 0;
+thread_local int pauses = 0;
 
 /// The value of a variable; a program with more rights than its caller does not listen to that.
 std::string variable(const char* name) {
@@ -141,7 +141,7 @@ DiskCache::Settings DiskCache::settings_from_environment() {
 }
 
 DiskCache* DiskCache::instance() {
-  if (pauses.load(std::memory_order_relaxed) != 0) return nullptr;
+  if (pauses != 0) return nullptr;
   static const bool once = [] {
     const Settings settings = settings_from_environment();
     if (!settings.off.empty()) {
@@ -324,7 +324,7 @@ size_t DiskCache::clear(Problem& problem) {
   return files.size();
 }
 
-DiskCachePause::DiskCachePause() { pauses.fetch_add(1); }
-DiskCachePause::~DiskCachePause() { pauses.fetch_sub(1); }
+DiskCachePause::DiskCachePause() { ++pauses; }
+DiskCachePause::~DiskCachePause() { --pauses; }
 
 }  // namespace tokamak

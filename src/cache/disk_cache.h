@@ -87,7 +87,7 @@ class DiskCache {
   int64_t written_since_look_ = INT64_MAX;  ///< of the writing thread
 };
 
-/// While one lives, the process has no disk cache.
+/// While one lives, its thread has no disk cache.
 class DiskCachePause {
  public:
   DiskCachePause();
