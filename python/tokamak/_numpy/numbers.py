@@ -57,20 +57,17 @@ def compared(ufunc: np.ufunc, x: Any, y: Any) -> Any:
     """Compares an integer with a float, exactly: integers beyond 2**53 are not all floats. Where the float that is nearest
     to the integer is the other one, what is left to compare are integers."""
     x, y = as_array(x), as_array(y)
-    near, others = convert(x, _dtypes.FLOAT64), convert(y, _dtypes.FLOAT64)
-    by_floats = ufuncs.call(ufunc, near, others)
-    floats = [one for one in (x, y) if one.dtype.kind == "f"]
-    known = constant_value(floats[0])
+    near = [convert(one, _dtypes.FLOAT64) for one in (x, y)]
+    by_floats = ufuncs.call(ufunc, *near)
+    of_float = 0 if x.dtype.kind == "f" else 1
+    known = constant_value((x, y)[of_float])
     if known is not None and not abs(float(known)) >= _EXACT:
         return by_floats
-    is_beyond = _is("ge", convert(x if floats[0] is y else y, _dtypes.FLOAT64), float(_LIMITS.max))  # 2**63
-    zero, one = (constant(number, _dtypes.INT64) for number in (0, 1))
-
-    def whole(number: Any) -> Any:
-        beyond = zero if number is not floats[0] else one
-        return select(is_beyond, beyond, convert(number, _dtypes.INT64))
-
-    return select(apply("eq", near, others), ufuncs.call(ufunc, whole(x), whole(y)), by_floats)
+    whole = [convert(one, _dtypes.INT64) for one in (x, y)]
+    is_beyond = _is("ge", near[1 - of_float], float(_LIMITS.max))  # 2**63 is no integer here, but above all of them
+    whole[of_float] = select(is_beyond, constant(_LIMITS.max, _dtypes.INT64), whole[of_float])
+    whole[1 - of_float] = select(is_beyond, constant(0, _dtypes.INT64), whole[1 - of_float])
+    return select(apply("eq", *near), ufuncs.call(ufunc, *whole), by_floats)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
