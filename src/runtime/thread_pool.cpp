@@ -34,6 +34,7 @@ namespace {
 constexpr int kRunSlots = 16;  // runs that workers can help at once; further ones are done by their callers
 constexpr int kChunksPerThread =
     16;                         // enough that a core lost to another process costs a small part of the run
+constexpr int kMaxRanges = 64;  // of chunks; of more threads, some begin with the same
 constexpr int kWakeAtOnce = 4;  // the woken wake others, so that a run on many threads starts quickly
 constexpr int64_t kSpinFirst = 30'000, kSpinLeast = 30'000, kSpinMost = 200'000;  // ns before a worker sleeps
 constexpr int64_t kCallerSpin =
@@ -96,14 +97,44 @@ int default_num_threads() {
 /// A run that workers can help. Slots are reused and never freed, so that a worker may look at one at any
 /// time.
 ///
-/// `claim` counts the chunks left and, above them, the seats left for further threads. A thread joins by
-/// taking a seat and a chunk in one step; from then on it claims the next chunk before it finishes the one it
-/// holds. The run cannot end while a chunk is unfinished, so whoever holds one may read the other fields and
-/// claim again. A thread that was put off its core before it joined has no part in the run, and nobody waits
-/// for it.
+/// The chunks are shared out beforehand: every thread has a range of its own, which it goes through in order,
+/// and helps with the far ends of others' when that is used up. So what a thread reads lies together, a
+/// thread that does not come is not missed, and the next run over the same arrays finds in each core's caches
+/// what that core left there.
+///
+/// `state` counts the chunks that nobody has told to be finished, the threads inside among them, and above
+/// that the seats left for further threads. A thread joins by taking a seat while something is unfinished,
+/// and counts as unfinished itself until it leaves: the run cannot end before, so it may read the other
+/// fields. A thread that was put off its core before it joined has no part in the run, and nobody waits for
+/// it.
 struct alignas(128) ThreadPool::Run {
-  std::atomic<uint64_t> claim = 0;
-  std::atomic<uint32_t> unfinished = 0;     ///< chunks not yet finished; the caller sleeps on it
+  /// What is left of a range: chunks [next, end), in one word, so that both ends can be taken from. `next` is
+  /// in the lower half.
+  struct alignas(64) Range {
+    std::atomic<uint64_t> word = 0;
+
+    static constexpr uint64_t kOneAtEnd = uint64_t{1} << 32;
+    static uint64_t next_in(uint64_t word) { return word % kOneAtEnd; }
+    static uint64_t end_in(uint64_t word) { return word / kOneAtEnd; }
+    static bool is_empty(uint64_t word) { return next_in(word) == end_in(word); }
+
+    bool is_empty() const { return is_empty(word.load(std::memory_order_relaxed)); }
+    void fill(int64_t next, int64_t end) {
+      word.store(static_cast<uint64_t>(end) * kOneAtEnd + static_cast<uint64_t>(next),
+                 std::memory_order_relaxed);
+    }
+    std::optional<int64_t> take(bool at_end) {
+      uint64_t seen = word.load(std::memory_order_relaxed);
+      while (!is_empty(seen)) {
+        const uint64_t left = at_end ? seen - kOneAtEnd : seen + 1;
+        if (word.compare_exchange_weak(seen, left, std::memory_order_relaxed))
+          return static_cast<int64_t>(at_end ? end_in(left) : next_in(seen));
+      }
+      return std::nullopt;
+    }
+  };
+
+  std::atomic<uint32_t> state = 0;          ///< the caller sleeps on it
   std::atomic<bool> caller_sleeps = false;  ///< or is about to
   std::atomic<bool> taken = false;
   const Body* body = nullptr;
@@ -111,16 +142,20 @@ struct alignas(128) ThreadPool::Run {
   int64_t chunk_tasks = 0;
   int64_t chunks = 0;
   int threads = 0;
+  std::atomic<int> ranges = 0;
   std::string_view name;  ///< of what is run, for the profiler; empty when it is off
   uint32_t audience = 0;  ///< of the caller, for the profiler
   std::atomic<bool> failed = false;
   std::exception_ptr error;  ///< of whoever failed first; the caller may read it when all is finished
+  std::array<Range, kMaxRanges> range;
 
-  static constexpr uint64_t kOneSeat = uint64_t{1} << 48;
-  static uint64_t left_in(uint64_t word) { return word % kOneSeat; }
-  static uint64_t seats_in(uint64_t word) { return word / kOneSeat; }
+  static constexpr uint32_t kOneSeat = uint32_t{1} << 16;
+  static_assert(kMaxThreads * (kChunksPerThread + 1) < kOneSeat);
+  static uint32_t unfinished_in(uint32_t state) { return state % kOneSeat; }
+  static uint32_t seats_in(uint32_t state) { return state / kOneSeat; }
 
-  /// Opens the run to workers. The caller has the first seat.
+  /// Opens the run to workers. The caller has the first seat and the first range, the longest where they
+  /// differ: it is here already.
   void open(const Body& with_body, int64_t all_tasks, int64_t grain, int most_threads) {
     const int64_t grains = (all_tasks - 1) / grain + 1;
     const int64_t grains_per_chunk = (grains - 1) / (int64_t{most_threads} * kChunksPerThread) + 1;
@@ -132,38 +167,44 @@ struct alignas(128) ThreadPool::Run {
     name = profiler::enabled() ? profiler::innermost_name() : std::string_view{};
     audience = profiler::audience();
     failed.store(false, std::memory_order_relaxed);
-    unfinished.store(static_cast<uint32_t>(chunks), std::memory_order_relaxed);
-    claim.store(static_cast<uint64_t>(threads - 1) * kOneSeat + static_cast<uint64_t>(chunks),
+    const int count = std::min(most_threads, kMaxRanges);
+    const auto first_of = [&](int i) { return (chunks * i + count - 1) / count; };
+    for (int i = 0; i < count; ++i) range[static_cast<size_t>(i)].fill(first_of(i), first_of(i + 1));
+    ranges.store(count, std::memory_order_relaxed);
+    state.store(static_cast<uint32_t>(threads - 1) * kOneSeat + static_cast<uint32_t>(chunks),
                 std::memory_order_release);
+  }
+
+  bool has_chunks() const {
+    const int count = ranges.load(std::memory_order_relaxed);
+    return std::any_of(range.begin(), range.begin() + count,
+                       [](const Range& one) { return !one.is_empty(); });
   }
 
   struct Joined {
     int worker;
-    int64_t chunk;
     int64_t useful;  ///< how many more threads could join
   };
 
-  /// Takes a seat and a chunk, if there are both.
+  /// Takes a seat, if there is one and seems to be something left to do.
   std::optional<Joined> join() {
-    uint64_t word = claim.load(std::memory_order_relaxed);
-    while (left_in(word) != 0 && seats_in(word) != 0) {
-      if (claim.compare_exchange_weak(word, word - kOneSeat - 1, std::memory_order_acq_rel,
+    uint32_t seen = state.load(std::memory_order_relaxed);
+    while (unfinished_in(seen) != 0 && seats_in(seen) != 0 && has_chunks()) {
+      if (state.compare_exchange_weak(seen, seen - kOneSeat + 1, std::memory_order_acq_rel,
                                       std::memory_order_relaxed)) {
-        return Joined{.worker = threads - static_cast<int>(seats_in(word)),
-                      .chunk = chunks - static_cast<int64_t>(left_in(word)),
-                      .useful = static_cast<int64_t>(std::min(left_in(word), seats_in(word)) - 1)};
+        const uint32_t left = std::min(unfinished_in(seen), seats_in(seen));
+        return Joined{.worker = threads - static_cast<int>(seats_in(seen)), .useful = int64_t{left} - 1};
       }
     }
     return std::nullopt;
   }
 
-  /// The next chunk, for a thread that holds one, or for the caller.
-  std::optional<int64_t> next_chunk() {
-    uint64_t word = claim.load(std::memory_order_relaxed);
-    while (left_in(word) != 0) {
-      if (claim.compare_exchange_weak(word, word - 1, std::memory_order_acq_rel, std::memory_order_relaxed)) {
-        return chunks - static_cast<int64_t>(left_in(word));
-      }
+  /// The next chunk of a thread that is inside: of its own range, else the last one of somebody else's. What
+  /// is empty stays so.
+  std::optional<int64_t> next_chunk(int home) {
+    const int count = ranges.load(std::memory_order_relaxed);
+    for (int i = 0; i < count; ++i) {
+      if (const auto chunk = range[static_cast<size_t>((home + i) % count)].take(i != 0)) return chunk;
     }
     return std::nullopt;
   }
@@ -178,17 +219,19 @@ struct alignas(128) ThreadPool::Run {
     }
   }
 
-  /// Sequentially consistent with wait(): either the caller sees 0, or its sleep is seen here.
-  void finish_chunk() {
-    if (unfinished.fetch_sub(1) == 1 && caller_sleeps.load()) futex_wake(unfinished, 1);
+  /// Tells that so many are finished. Sequentially consistent with wait(): either the caller sees that
+  /// nothing is left, or its sleep is seen here.
+  void finish(int64_t count) {
+    const uint32_t before = state.fetch_sub(static_cast<uint32_t>(count));
+    if (unfinished_in(before) == count && caller_sleeps.load()) futex_wake(state, 1);
   }
 
-  /// Until the chunks that others hold are finished.
+  /// Until what others have begun is finished.
   void wait() {
-    const auto finished = [&] { return unfinished.load(std::memory_order_acquire) == 0; };
+    const auto finished = [&] { return unfinished_in(state.load(std::memory_order_acquire)) == 0; };
     if (finished() || spin_until(kCallerSpin, finished)) return;
     caller_sleeps.store(true);
-    while (const uint32_t count = unfinished.load()) futex_wait(unfinished, count);
+    for (uint32_t seen = state.load(); unfinished_in(seen) != 0; seen = state.load()) futex_wait(state, seen);
     caller_sleeps.store(false, std::memory_order_relaxed);
   }
 };
@@ -269,11 +312,10 @@ void ThreadPool::run_chunks(int64_t tasks, int64_t grain, Body body, int most_wo
   wake_workers(std::min<int64_t>(run->chunks, threads) - 1);
 
   this_thread_inside_run = true;
-  while (const auto chunk = run->next_chunk()) {
-    run->do_chunk(*chunk, 0);
-    run->unfinished.fetch_sub(1);
-  }
+  int64_t done = 0;
+  for (; const auto chunk = run->next_chunk(0); ++done) run->do_chunk(*chunk, 0);
   this_thread_inside_run = false;
+  run->finish(done);
   run->wait();
   const std::exception_ptr error = std::exchange(run->error, nullptr);
   run->taken.store(false, std::memory_order_release);
@@ -384,20 +426,20 @@ bool ThreadPool::work_somewhere(int thread) {
     std::optional<ProfileScope> scope;
     profiler::set_audience(run.audience);
     if (!run.name.empty()) scope.emplace(ProfileCategory::worker, run.name);
-    std::optional<int64_t> chunk = joined->chunk;
     const int64_t start = now_ns();
     bool is_long = false;
-    while (chunk) {
+    int64_t done = 1;  // itself
+    for (; !state_->stopping.load(std::memory_order_relaxed); ++done) {
+      const auto chunk = run.next_chunk(thread);
+      if (!chunk) break;
       run.do_chunk(*chunk, joined->worker);
       if (!is_long && now_ns() - start > kLongRun) {
         is_long = true;
         leave_cores_to_the_system();
       }
-      const bool stopping = state_->stopping.load(std::memory_order_relaxed);
-      chunk = stopping ? std::nullopt : run.next_chunk();
-      if (!chunk) scope.reset();  // while the caller, who has the name, still waits
-      run.finish_chunk();
     }
+    scope.reset();  // while the caller, who has the name, still waits
+    run.finish(done);
   }
   return worked;
 }
@@ -446,8 +488,7 @@ void ThreadPool::stop() {
 /// In the child of a fork, where the calling thread is the only one.
 void ThreadPool::restart_after_fork() {
   for (Run& run : state_->runs) {
-    run.claim.store(0);
-    run.unfinished.store(0);
+    run.state.store(0);
     run.caller_sleeps.store(false);
     run.taken.store(false);
   }

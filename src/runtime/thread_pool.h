@@ -2,8 +2,9 @@
 
 // One pool of threads for the whole process.
 //
-// A run is cut into chunks, and whoever is free claims the next one: the caller as well as the workers. The
-// caller waits only for chunks that a worker has claimed, never for a worker that has not started, so a run
+// A run is cut into chunks. Every thread that takes part, the caller as well as the workers, begins with
+// those of a range of its own, the same one in every run, and helps with the others' when it is through. The
+// caller waits only for chunks that a worker has begun, never for a worker that has not started, so a run
 // costs no more than doing it alone when the other cores are busy. Runs from several threads share the
 // workers; each advances by its own caller at least. A run inside a chunk of another run is done by that
 // thread alone.

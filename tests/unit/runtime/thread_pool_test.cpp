@@ -85,6 +85,28 @@ TEST_F(ThreadPoolTest, WorkersTakePart) {
   EXPECT_EQ(workers, (std::set<int>{0, 1, 2}));
 }
 
+TEST_F(ThreadPoolTest, EveryThreadBeginsWithARangeOfItsOwnTheSameInEveryRun) {
+  pool.set_num_threads(2);
+  for (int round = 0; round < 3; ++round) {
+    // Neither goes on before both are inside, and the caller not before the worker is through with its own.
+    std::atomic<int> inside = 0;
+    std::vector<int> done_by(8, -1);
+    std::vector<int64_t> order;  // of the worker
+    pool.run(8, 1, [&](int64_t begin, int64_t, int worker) {
+      if (begin % 4 == 0) ++inside;
+      while (inside < 2) std::this_thread::yield();
+      done_by[begin] = worker;
+      if (worker == 1) order.push_back(begin);
+      if (begin == 7) ++inside;
+      while (begin == 0 && inside < 3) std::this_thread::yield();
+    });
+    EXPECT_EQ(done_by[0], 0);
+    ASSERT_GE(order.size(), 4U);
+    EXPECT_EQ((std::vector<int64_t>(order.begin(), order.begin() + 4)), (std::vector<int64_t>{4, 5, 6, 7}));
+    if (order.size() > 4) EXPECT_EQ(order[4], 3);  // it helps from the far end
+  }
+}
+
 TEST_F(ThreadPoolTest, MostWorkersBoundsTheWorkerNumbers) {
   pool.set_num_threads(7);
   for (int i = 0; i < 200; ++i) expect_covers(pool, 300, 1, 2);
