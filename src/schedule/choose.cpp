@@ -68,6 +68,7 @@ class Chooser {
       turn_around();
       choose_vector_loop();
       share_sweep();
+      sweep_rows_together();
       jam_rows();
       fetch_rows_ahead();
       stagger_rows();
@@ -420,6 +421,30 @@ class Chooser {
     decide(*decision);
   }
 
+  /// Rows that read the same in their lanes.
+  void sweep_rows_together() {
+    if (!vector_axis_ || vector_is_swept() || lanes_outside_ || scans_ || sinks_ || rows_.size() < 2 ||
+        swept_.size() != 1 || has_ranges_to_separate(result_.loops))
+      return;
+    const auto lanes = static_cast<LoopVar>(*vector_axis_);
+    const size_t row = rows_.size() - 2;
+    const int64_t together = choose_rows_together(result_.loops, rows_[row], swept_[0], lanes, cpu_);
+    if (together > 1 && row_tasks_ >= kFewRows * together) run_together(row, together);
+  }
+
+  /// `row` is a place in rows_.
+  void run_together(size_t row, int64_t together) {
+    const LoopVar var = rows_[row];
+    if (extent(var) == together) {
+      rows_.erase(rows_.begin() + static_cast<int64_t>(row));
+    } else {
+      rows_[row] = static_cast<LoopVar>(result_.loops.variables.size());
+      decide(Split{var, together});
+    }
+    decide(Unroll{var});
+    row_tasks_ /= together;
+  }
+
   /// Short rows, swept more than once, are a chain of sweeps that wait for what the one before comes to: a
   /// few rows go side by side.
   void jam_rows() {
@@ -428,17 +453,13 @@ class Chooser {
     if (!vector_is_swept() || scans_ || rows_.empty() || swept_.size() != 1 || sweep_count() < 2 ||
         result_.loops.nests.size() != 1 || has_ranges_to_separate(result_.loops))
       return;
-    LoopVar& row = rows_.back();
+    const LoopVar row = rows_.back();
     int64_t together = cpu_.avx512 ? 4 : 2;  // more registers hold the sums of more rows
     while (extent(row) % together != 0) together /= 2;
     if (together == 1 || row_tasks_ < kManyRows * together || extent(swept_[0]) > kShortRow * vector_step_ ||
         choose_finish(result_.loops, row, cpu_))
       return;
-    const auto tile = static_cast<LoopVar>(result_.loops.variables.size());
-    decide(Split{row, together});
-    decide(Unroll{row});
-    row = tile;
-    row_tasks_ /= together;
+    run_together(rows_.size() - 1, together);
   }
 
   /// In blocks that are as long as they can be with enough tasks left: the first and the last row of each

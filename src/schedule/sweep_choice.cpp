@@ -37,6 +37,18 @@ bool sums_long_chains(const LoopKernel& kernel, const Loop& loop) {
   return sums && sizes_of(kernel, loop).cost > kLongChain;
 }
 
+/// Whether a sweep reads a register of what is the same for all rows.
+bool reads_the_same(const LoopKernel& kernel, const Loop& loop, LoopVar row, LoopVar lanes) {
+  return std::any_of(loop.body.begin(), loop.body.end(), [&](const Stmt& stmt) {
+    const auto* load = std::get_if<Load>(&stmt);
+    if (load == nullptr || !load->guard.empty() || depends_on_data(load->index)) return false;
+    const auto size = static_cast<int64_t>(size_of(kernel[load->buffer].type.dtype));
+    return stride_along(kernel, *access_of(stmt), lanes) == size &&
+           std::none_of(load->index.begin(), load->index.end(),
+                        [&](const Index& index) { return mentions(index, row); });
+  });
+}
+
 }  // namespace
 
 std::vector<Decision> choose_wide_searches(const LoopKernel& kernel, LoopVar var, int lanes,
@@ -63,6 +75,26 @@ std::vector<Decision> choose_jammed_sums(const LoopKernel& kernel, LoopVar var, 
     return sums_long_chains(kernel, loop) ? std::optional<Decision>(Jam{var, sweep, 2 * lanes})
                                           : std::nullopt;
   });
+}
+
+int64_t choose_rows_together(const LoopKernel& kernel, LoopVar row, LoopVar sweep, LoopVar lanes,
+                             const Cpu& cpu) {
+  constexpr double kCheapStep = 12;  // instructions: longer ones wait for themselves, not for what they read
+  constexpr int64_t kMostSums = 4;   // of each register, so that they all stay in registers
+  if (kernel.nests.size() != 1) return 1;
+  const Loop* rows = find_loop(kernel.nests[0].root, row);
+  if (rows == nullptr || rows->bound || rows->ordered) return 1;
+  int sweeps = 0;
+  bool fits = true;
+  for_each_loop(*rows, [&](const Loop& loop) {
+    if (loop.var != sweep) return;
+    ++sweeps;
+    fits = fits && sizes_of(kernel, loop).cost <= kCheapStep && reads_the_same(kernel, loop, row, lanes);
+  });
+  if (sweeps != 1 || !fits) return 1;
+  int64_t together = cpu.avx512 ? kMostSums : kMostSums / 2;
+  while (rows->extent % together != 0) together /= 2;
+  return together;
 }
 
 }  // namespace tokamak

@@ -24,4 +24,10 @@ std::vector<Decision> choose_jammed_counts(const LoopKernel& kernel, LoopVar var
 std::vector<Decision> choose_jammed_sums(const LoopKernel& kernel, LoopVar var, int lanes,
                                          const LaneChoice& choice);
 
+/// How many rows go through a sweep together, of those that all read the same in their lanes: it is read once
+/// for them. 1 where that is not worth it. `row` is a loop over rows around the one of the lanes, `sweep` the
+/// innermost sweep inside.
+int64_t choose_rows_together(const LoopKernel& kernel, LoopVar row, LoopVar sweep, LoopVar lanes,
+                             const Cpu& cpu);
+
 }  // namespace tokamak

@@ -83,3 +83,28 @@ def test_long_chains_of_shared_values():
 
     x = np.random.default_rng(3).uniform(0, 1, (600, 3))
     np.testing.assert_allclose(tk.jit(f)(x), f(x), rtol=1e-12)
+
+
+def city_block(x, y):
+    return np.abs(x[:, None] - y[None]).sum(axis=-1)
+
+
+def batched(x, y):
+    return (x[:, :, :, None] * y[:, None]).sum(axis=2)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16])
+@pytest.mark.parametrize("rows", [256, 258, 257, 64, 4])
+@pytest.mark.parametrize("columns", [300, 37, 7])
+@pytest.mark.parametrize("length", [3, 16, 40])
+def test_rows_that_read_the_same(rows, columns, length, dtype):
+    """They go through their sweep together, as many as their number can be divided by."""
+    x, y = ((10 * rng.standard_normal((size, length))).astype(dtype) for size in (rows, columns))
+    np.testing.assert_allclose(tk.jit(city_block)(x, y), city_block(x, y), rtol=1e-6 if dtype == np.float32 else 1e-14)
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 6, 8])
+def test_small_products_share_what_they_read(size):
+    x, y = (rng.integers(-9, 9, (301, size, size)).astype(np.float32) for _ in range(2))
+    np.testing.assert_array_equal(tk.jit(batched)(x, y), batched(x, y))
+    np.testing.assert_array_equal(tk.jit(np.matmul)(x, y), x @ y)
