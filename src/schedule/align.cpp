@@ -41,19 +41,32 @@ bool reads_in_steps(const LoopKernel& kernel, const Loop& loop) {
   });
 }
 
-/// How many elements the loop stores before the first cache line; nullopt where none, or where it is not
-/// worth knowing.
-std::optional<Index> elements_before_line(const LoopKernel& kernel, const Loop& loop, BufferId buffer) {
-  const Store* store = store_to(loop.body, buffer);
-  if (loop.kind != LoopKind::vector || loop.bound || store == nullptr || !only_computes(loop.body) ||
-      reads_in_steps(kernel, loop) || loop.extent < kManyRounds * loop.lanes)
-    return std::nullopt;
-  const std::optional<Index> position = linear_position(kernel[buffer], store->index);
+int64_t elements_in_line(const LoopKernel& kernel, BufferId buffer) {
+  return kCacheLine / static_cast<int64_t>(size_of(kernel[buffer].type.dtype));
+}
+
+/// From `first` on.
+Index elements_before_line(const LoopKernel& kernel, BufferId buffer, const Index& first) {
+  const int64_t in_line = elements_in_line(kernel, buffer);
+  return modulo(first * (in_line - 1), in_line, kernel.extents_function());
+}
+
+/// Where the loop stores in its first iteration; nullopt where others do not follow in order.
+std::optional<Index> first_stored(const LoopKernel& kernel, const Loop& loop, BufferId buffer) {
+  const std::optional<Index> position =
+      linear_position(kernel[buffer], store_to(loop.body, buffer)->index);
   if (!position || linear_coefficient(*position, loop.var) != 1) return std::nullopt;
-  const int64_t in_line = kCacheLine / static_cast<int64_t>(size_of(kernel[buffer].type.dtype));
-  const Index first = *position - Index::of(loop.var);
-  const Index before = modulo(first * (in_line - 1), in_line, kernel.extents_function());
-  return before == Index(0) ? std::nullopt : std::optional(before);
+  return *position - Index::of(loop.var);
+}
+
+/// Whether a loop that stores to the buffer was made to begin after what comes before a line.
+bool begins_at_line(const LoopKernel& kernel, const Loop& loop, BufferId buffer) {
+  const std::optional<Index> first = first_stored(kernel, loop, buffer);
+  return first && std::any_of(first->terms.begin(), first->terms.end(), [&](const IndexTerm& term) {
+           const Index added = Index::of_atom(term.atom);
+           return term.coefficient == 1 &&
+                  added == elements_before_line(kernel, buffer, *first - added);
+         });
 }
 
 void align_inside(LoopKernel& kernel, std::vector<Stmt>& all, BufferId buffer) {
@@ -66,7 +79,7 @@ void align_inside(LoopKernel& kernel, std::vector<Stmt>& all, BufferId buffer) {
       Stmt copy = deep_copy(stmt);
       Loop& head = *as_loop(copy);
       head.extent =
-          std::min(head.extent, kCacheLine / static_cast<int64_t>(size_of(kernel[buffer].type.dtype)));
+          std::min(head.extent, elements_in_line(kernel, buffer));
       head.bound = before;
       body.push_back(std::move(copy));
       loop->bound = Index(loop->extent) - *before;
@@ -84,6 +97,16 @@ void align_inside(LoopKernel& kernel, std::vector<Stmt>& all, BufferId buffer) {
 
 }  // namespace
 
+std::optional<Index> elements_before_line(const LoopKernel& kernel, const Loop& loop, BufferId buffer) {
+  if (loop.kind != LoopKind::vector || loop.bound || store_to(loop.body, buffer) == nullptr ||
+      !only_computes(loop.body) || reads_in_steps(kernel, loop) || loop.extent < kManyRounds * loop.lanes)
+    return std::nullopt;
+  const std::optional<Index> first = first_stored(kernel, loop, buffer);
+  if (!first) return std::nullopt;
+  const Index before = elements_before_line(kernel, buffer, *first);
+  return before == Index(0) ? std::nullopt : std::optional(before);
+}
+
 bool is_aligned(const LoopKernel& kernel, BufferId buffer) {
   bool aligned = true;
   for (const Nest& nest : kernel.nests) {
@@ -98,7 +121,8 @@ bool can_align(const LoopKernel& kernel, BufferId buffer) {
   bool possible = true;
   for (const Nest& nest : kernel.nests) {
     for_each_loop(nest.root, [&](const Loop& loop) {
-      possible = possible && (store_to(loop.body, buffer) == nullptr || only_computes(loop.body));
+      possible = possible && (store_to(loop.body, buffer) == nullptr || only_computes(loop.body) ||
+                              begins_at_line(kernel, loop, buffer));
     });
   }
   return possible;

@@ -173,11 +173,17 @@ AccumulatorId part_of(LoopKernel& kernel, AccumulatorId model, Loop& loop) {
 }
 
 void apply_one(LoopKernel& kernel, const Cascade& decision) {
+  bool is_long = false;  // one that was cut is summed as one that was not
+  for (const Nest& nest : kernel.nests) {
+    for_each_loop(nest.root, [&](const Loop& loop) {
+      is_long = is_long || (loop.var == decision.var && loop.extent > decision.block);
+    });
+  }
   for (Nest& nest : kernel.nests) {
     replace_loops(nest.root, decision.var, [&](Loop& loop) -> std::vector<Stmt> {
       std::vector<AccumulatorId> sums = stepped_in(loop);
       std::erase_if(sums, [&](AccumulatorId id) { return !is_float_sum(kernel[id]); });
-      if (sums.empty() || loop.extent <= decision.block) return {std::make_shared<Loop>(std::move(loop))};
+      if (sums.empty() || !is_long) return {std::make_shared<Loop>(std::move(loop))};
       const std::string name = kernel.variables[static_cast<size_t>(loop.var)];
       const LoopVar outer =
           add_variable(kernel, name + "_block", (loop.extent + decision.block - 1) / decision.block);
@@ -345,7 +351,8 @@ std::string to_string(const Decision& decision, const LoopKernel& kernel) {
       return "finish " + name(d.row) + " with " + std::to_string(d.lanes) + " lanes after its sweeps";
     }
     std::string operator()(const Stagger& d) const {
-      return "run the last sweep over " + name(d.sweep) + " with the next " + name(d.row);
+      return "run the last sweep over " + name(d.sweep) + " with the next " + name(d.row) +
+             (d.from_lines ? ", from a cache line on" : "");
     }
     std::string operator()(const FetchAhead& d) const {
       return "fetch the next " + name(d.row) + " of " + names_of(d.buffers) + " in sweep " +

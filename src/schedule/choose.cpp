@@ -471,7 +471,7 @@ class Chooser {
     constexpr double kManyTasks = 64;
     if (!vector_is_swept() || scans_ || rows_.empty() || has_ranges_to_separate(result_.loops)) return;
     const LoopVar row = rows_.back();
-    const auto decision = choose_stagger(result_.loops, row, cpu_);
+    const auto decision = choose_stagger(result_.loops, row, kSumBlock * vector_step_, streams(), cpu_);
     if (!decision || choose_finish(result_.loops, row, cpu_)) return;
     const double all = task_cost(result_.loops, result_.loops.nests[0], cpu_);
     const auto tasks =

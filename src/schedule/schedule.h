@@ -152,6 +152,8 @@ struct FinishTogether {
 struct Stagger {
   LoopVar row;
   LoopVar sweep;
+  /// Rows are stored from a cache line on; the sweep is cut after a multiple of so many elements.
+  std::optional<int64_t> from_lines;
 };
 
 /// Rows of the buffer begin anywhere: rounds of the loops that store to it begin at cache lines.

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "loops/walk.h"
+#include "schedule/align.h"
 #include "schedule/axes.h"
 #include "schedule/transform.h"
 #include "support/cache_line.h"
@@ -12,7 +13,7 @@
 namespace tokamak {
 namespace {
 
-/// Rows of scratch that two rows need at once stay in the second cache beside what is read and written.
+/// The scratch of two rows stays in the second cache beside what is read and written.
 constexpr int64_t kShareOfCache = 4;
 
 /// Statements that a vector loop can run beside those of another one.
@@ -35,36 +36,106 @@ bool fit_registers(const LoopKernel& kernel, const Loop& one, const Loop& other,
                         std::none_of(other.body.begin(), other.body.end(), is_narrow));
 }
 
-/// Whether it stores whole cache lines to results, and keeps nothing for what comes after it.
-bool only_stores_lines(const LoopKernel& kernel, const Loop& loop) {
+/// Whether it stores to results, and keeps nothing for what comes after it.
+bool only_stores_results(const LoopKernel& kernel, const Loop& loop) {
   return std::all_of(loop.body.begin(), loop.body.end(), [&](const Stmt& stmt) {
     if (std::holds_alternative<Accumulate>(stmt)) return false;
     if (const auto* fetch = std::get_if<Prefetch>(&stmt)) return !depends_on_data(fetch->index);
     const auto* store = std::get_if<Store>(&stmt);
-    if (store == nullptr) return true;
-    const Buffer& buffer = kernel[store->buffer];
-    return buffer.role == Buffer::Role::output &&
-           loop.extent * static_cast<int64_t>(size_of(buffer.type.dtype)) % kCacheLine == 0;
+    return store == nullptr || kernel[store->buffer].role == Buffer::Role::output;
   });
 }
 
-bool is_whole_sweep(const Loop& loop) {
-  return loop.kind == LoopKind::vector && !loop.bound && loop.extent % loop.lanes == 0 &&
+int64_t elements_in_line(const LoopKernel& kernel, BufferId buffer) {
+  return kCacheLine / static_cast<int64_t>(size_of(kernel[buffer].type.dtype));
+}
+
+bool stores_whole_lines(const LoopKernel& kernel, const Loop& loop) {
+  return std::all_of(loop.body.begin(), loop.body.end(), [&](const Stmt& stmt) {
+    const auto* store = std::get_if<Store>(&stmt);
+    return store == nullptr || loop.extent % elements_in_line(kernel, store->buffer) == 0;
+  });
+}
+
+/// Of a loop that stores to one buffer: that one.
+std::optional<BufferId> only_result(const Loop& loop) {
+  std::optional<BufferId> found;
+  for (const Stmt& stmt : loop.body) {
+    const auto* store = std::get_if<Store>(&stmt);
+    if (store == nullptr) continue;
+    if (found) return std::nullopt;
+    found = store->buffer;
+  }
+  return found;
+}
+
+/// How much of a sweep two rows can go through together if one begins within a cache line: all but the end,
+/// from where on one of them has too few elements left.
+int64_t shared_part(const LoopKernel& kernel, const Loop& last, int64_t unit) {
+  const int64_t begins_at_most = elements_in_line(kernel, *only_result(last)) - 1;
+  return (last.extent - begins_at_most) / unit * unit;
+}
+
+/// Whether a last sweep that begins at a line leaves little over, and waits for more than memory: for what took
+/// long enough to compute that it was kept.
+bool is_worth_cutting(const LoopKernel& kernel, const Loop& last, int64_t unit) {
+  const std::optional<BufferId> result = only_result(last);  // of several, each would begin elsewhere
+  const bool reads_kept = std::any_of(last.body.begin(), last.body.end(), [&](const Stmt& stmt) {
+    const auto* load = std::get_if<Load>(&stmt);
+    return load != nullptr && kernel[load->buffer].role == Buffer::Role::scratch;
+  });
+  return result && reads_kept && elements_before_line(kernel, last, *result) &&
+         shared_part(kernel, last, unit) >= last.extent / 4 * 3;
+}
+
+bool is_sweep(const Loop& loop) {
+  return loop.kind == LoopKind::vector && !loop.bound &&
          std::all_of(loop.body.begin(), loop.body.end(), is_plain);
 }
 
-int64_t bytes_of_scratch(const LoopKernel& kernel) {
+/// The scratch that the last sweep reads and that has to be there twice, so that the next row does not write
+/// over it. What only the sweep writes that runs beside it, each element where it is read, is read first.
+std::set<BufferId> needed_twice(const LoopKernel& kernel, const Loop& row, const Loop& joined,
+                                const Loop& last) {
+  std::map<BufferId, int> stores;
+  walk(row, [&](const Stmt& stmt) {
+    if (const auto* store = std::get_if<Store>(&stmt)) ++stores[store->buffer];
+  });
+  const auto is_replaced = [&](const Access& read) {
+    return stores[read.buffer] == 1 &&
+           std::any_of(joined.body.begin(), joined.body.end(), [&](const Stmt& stmt) {
+             const auto* store = std::get_if<Store>(&stmt);
+             return store != nullptr && store->buffer == read.buffer && store->index == *read.index;
+           });
+  };
+  std::set<BufferId> twice;
+  for (const Stmt& stmt : last.body) {
+    const std::optional<Access> access = access_of(stmt);
+    if (access && kernel[access->buffer].role == Buffer::Role::scratch && !is_replaced(*access))
+      twice.insert(access->buffer);
+  }
+  return twice;
+}
+
+int64_t bytes_of_scratch(const LoopKernel& kernel, const std::set<BufferId>& twice) {
   int64_t bytes = 0;
-  for (const Buffer& buffer : kernel.buffers)
-    bytes += buffer.role == Buffer::Role::scratch ? buffer.type.bytes() : 0;
+  for (size_t i = 0; i < kernel.buffers.size(); ++i) {
+    if (kernel.buffers[i].role == Buffer::Role::scratch)
+      bytes += (twice.count(static_cast<BufferId>(i)) != 0 ? 2 : 1) * kernel.buffers[i].type.bytes();
+  }
   return bytes;
 }
 
 /// Takes a loop over rows apart, and puts it together again with the last sweep of each row in the next one.
+///
+/// Rows that are to be stored from a cache line on, and do not begin at one: the last sweep of a row is so many
+/// elements ahead of the sweep that it runs with. What it has before that, and what either of them has left at
+/// the end, are sweeps of their own.
 class Staggering {
  public:
-  Staggering(LoopKernel& kernel, Loop& rows)
+  Staggering(LoopKernel& kernel, Loop& rows, std::optional<int64_t> unit)
       : kernel_(kernel),
+        unit_(unit),
         row_(rows.var),
         extents_(kernel.extents_function()),
         parity_(modulo(Index::of(rows.var), 2, extents_)) {
@@ -92,10 +163,7 @@ class Staggering {
  private:
   /// What the last sweep reads from scratch must not be what the next row has put there.
   void keep_scratch_of_two_rows() {
-    std::set<BufferId> doubled;
-    for (const Stmt& stmt : last_.body)
-      if (const std::optional<Access> access = access_of(stmt))
-        if (kernel_[access->buffer].role == Buffer::Role::scratch) doubled.insert(access->buffer);
+    const std::set<BufferId> doubled = needed_twice(kernel_, own_, joined_sweep(own_.body), last_);
     for (BufferId id : doubled) {
       std::vector<int64_t>& shape = kernel_[id].type.shape;
       shape.insert(shape.begin(), 2);
@@ -148,17 +216,60 @@ class Staggering {
   std::shared_ptr<Loop> others() {
     std::shared_ptr<Loop> loop = loop_of(rows_.extent - 1, Index::of(row_) + Index(1), own_.body);
     if (rows_.bound) loop->bound = *rows_.bound - Index(1);
-    std::vector<Stmt>& joined = joined_sweep(loop->body).body;
-    joined.insert(joined.end(), last_.body.begin(), last_.body.end());
-    loop->body.insert(loop->body.begin(), taken_up_.begin(), taken_up_.end());
+    std::vector<Stmt> body = taken_up_;
+    const Loop* joined = &joined_sweep(loop->body);
+    for (Stmt& stmt : loop->body) {
+      if (as_loop(stmt) == joined) {
+        join(*as_loop(stmt), body);
+      } else {
+        body.push_back(std::move(stmt));
+      }
+    }
+    loop->body = std::move(body);
+    return loop;
+  }
+
+  /// The last sweep reads before the one of the next row, `own`, writes.
+  void join(const Loop& own, std::vector<Stmt>& body) const {
+    const Loop last = last_sweep(own);
+    if (!unit_) {
+      body.emplace_back(beside(last, own));
+      return;
+    }
+    const BufferId result = only_result(last).value();
+    const Index begin = elements_before_line(kernel_, last, result).value();
+    const int64_t shared = shared_part(kernel_, last, *unit_), left = own.extent - shared;
+    body.emplace_back(part(last, 0, elements_in_line(kernel_, result), begin));
+    body.emplace_back(beside(*part(last, begin, shared), *part(own, 0, shared)));
+    body.emplace_back(part(last, begin + Index(shared), left, Index(left) - begin));
+    body.emplace_back(part(own, shared, left));
+  }
+
+  Loop last_sweep(const Loop& like) const {
+    Loop sweep = like;
+    sweep.body = last_.body;
+    return sweep;
+  }
+
+  static std::shared_ptr<Loop> beside(Loop last, const Loop& own) {
+    last.body.insert(last.body.end(), own.body.begin(), own.body.end());
+    return std::make_shared<Loop>(std::move(last));
+  }
+
+  /// So many elements of a sweep from there on.
+  std::shared_ptr<Loop> part(const Loop& sweep, const Index& begin, int64_t extent,
+                             std::optional<Index> bound = std::nullopt) const {
+    auto loop = std::make_shared<Loop>(sweep);
+    loop->body = deep_copy(sweep.body);
+    substitute_variable(kernel_, *loop, sweep.var, begin + Index::of(sweep.var));
+    loop->extent = extent;
+    loop->bound = std::move(bound);
     return loop;
   }
 
   std::shared_ptr<Loop> rest() {
     std::vector<Stmt> body = taken_up_;
-    auto sweep = std::make_shared<Loop>(joined_sweep(own_.body));
-    sweep->body = last_.body;
-    body.emplace_back(sweep);
+    body.emplace_back(std::make_shared<Loop>(last_sweep(joined_sweep(own_.body))));
     return loop_of(1, last_row(), body);
   }
 
@@ -182,6 +293,7 @@ class Staggering {
   }
 
   LoopKernel& kernel_;
+  const std::optional<int64_t> unit_;
   const LoopVar row_;
   const Extents extents_;
   const Index parity_;
@@ -194,7 +306,8 @@ class Staggering {
 
 }  // namespace
 
-std::optional<Stagger> choose_stagger(const LoopKernel& kernel, LoopVar row, const Cpu& cpu) {
+std::optional<Stagger> choose_stagger(const LoopKernel& kernel, LoopVar row, int64_t unit, bool streams,
+                                      const Cpu& cpu) {
   if (kernel.nests.size() != 1) return std::nullopt;
   const Loop* rows = find_loop(kernel.nests[0].root, row);
   if (rows == nullptr || rows->kind != LoopKind::serial || rows->ordered || rows->bound) return std::nullopt;
@@ -206,17 +319,21 @@ std::optional<Stagger> choose_stagger(const LoopKernel& kernel, LoopVar row, con
   if (sweeps.size() < 2 || as_loop(rows->body.back()) == nullptr) return std::nullopt;
   const Loop& joined = *sweeps[sweeps.size() - 2];
   const Loop& last = *sweeps.back();
-  const bool fit = joined.var == last.var && joined.extent == last.extent && joined.lanes == last.lanes &&
-                   is_whole_sweep(joined) && is_whole_sweep(last);
-  if (!fit || !fit_registers(kernel, joined, last, cpu) || !only_stores_lines(kernel, last) ||
-      2 * bytes_of_scratch(kernel) > cpu.l2_bytes / kShareOfCache)
+  if (joined.var != last.var || joined.extent != last.extent || joined.lanes != last.lanes ||
+      !is_sweep(joined) || !is_sweep(last) || !fit_registers(kernel, joined, last, cpu) ||
+      !only_stores_results(kernel, last))
     return std::nullopt;
-  return Stagger{row, last.var};
+  const bool is_ragged = !stores_whole_lines(kernel, last);
+  const bool from_lines = is_ragged && is_worth_cutting(kernel, last, unit);
+  if (is_ragged && streams && !from_lines) return std::nullopt;
+  if (bytes_of_scratch(kernel, needed_twice(kernel, *rows, joined, last)) > cpu.l2_bytes / kShareOfCache)
+    return std::nullopt;
+  return Stagger{row, last.var, from_lines ? std::optional(unit) : std::nullopt};
 }
 
 void stagger(LoopKernel& kernel, const Stagger& decision) {
   replace_loops(kernel.nests[0].root, decision.row,
-                [&](Loop& rows) { return Staggering(kernel, rows).run(); });
+                [&](Loop& rows) { return Staggering(kernel, rows, decision.from_lines).run(); });
 }
 
 }  // namespace tokamak

@@ -8,7 +8,8 @@ namespace tokamak {
 
 /// If the last sweep of a row only stores what it computes from the ones before, which go through the same
 /// elements in the same lanes.
-std::optional<Stagger> choose_stagger(const LoopKernel& kernel, LoopVar row, const Cpu& cpu);
+std::optional<Stagger> choose_stagger(const LoopKernel& kernel, LoopVar row, int64_t unit, bool streams,
+                                      const Cpu& cpu);
 
 void stagger(LoopKernel& kernel, const Stagger& decision);
 

@@ -50,7 +50,7 @@ def test_any_number_of_rows(function, rows):
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "bfloat16"])
-@pytest.mark.parametrize("length", [32, 64, 96, 1024, 1056, 5000])
+@pytest.mark.parametrize("length", [32, 64, 96, 250, 301, 333, 1000, 1001, 1024, 1056, 4999, 5000])
 def test_any_length_of_rows(dtype, length):
     x = numbers((37, length), ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
     got = tk.jit(softmax)(x)
@@ -80,7 +80,56 @@ def test_they_are_staggered():
     assert is_staggered(layer_norm, numbers((4096, 1024)))  # the next rows of which are fetched
     assert not is_staggered(lambda x: x.sum(axis=1), x)
     assert not is_staggered(lambda x: x * 2, x)
-    assert not is_staggered(softmax, x[:, :1001].copy())  # stores that begin anywhere
+    assert is_staggered(softmax, x[:, :1001].copy())  # stores that begin anywhere
+
+
+def test_rows_of_parts_of_lines_are_stored_from_a_line_on():
+    def schedules(function, *shape):
+        return [kernel.schedule for kernel in tk.jit(function).explain(numbers(shape)).kernels]
+
+    (of_long_rows,) = schedules(softmax, 300, 1001)
+    assert "with the next" in of_long_rows and "from a cache line on" in of_long_rows
+    (of_lines,) = schedules(softmax, 300, 1024)
+    assert "with the next" in of_lines and "from a cache line on" not in of_lines
+    (of_short_rows,) = schedules(softmax, 300, 250)
+    assert "from a cache line on" not in of_short_rows
+    (of_nothing_kept,) = schedules(layer_norm, 300, 1001)
+    assert "with the next" in of_nothing_kept and "from a cache line on" not in of_nothing_kept
+
+
+@pytest.mark.parametrize("rows", [2, 3, 7, 33, 120])
+def test_rows_of_parts_of_lines_have_the_bits_of_rows_alone(rows):
+    """What a row has left at either end, which other rows have not, goes to the same sums in the same order."""
+    for length in (271, 287, 301, 1001, 2047, 4111, 20011):
+        x = numbers((rows, length))
+        for dtype in (np.float32, np.float64, ml_dtypes.bfloat16):
+            y = x.astype(dtype)
+            np.testing.assert_array_equal(tk.jit(softmax)(y), rows_alone(softmax, y))
+
+
+def test_what_is_kept_by_an_earlier_sweep_is_there_twice():
+    """A sweep of the next row writes what the last one of this row still has to read."""
+
+    def f(x):
+        e = np.exp(x)
+        total = e.sum(axis=1, keepdims=True)
+        spread = np.sqrt(((e - total) ** 2).sum(axis=1, keepdims=True))
+        return e / spread
+
+    for length in (256, 1001):
+        x = numbers((67, length))
+        np.testing.assert_array_equal(tk.jit(f)(x), rows_alone(f, x))
+        np.testing.assert_allclose(tk.jit(f)(x), f(x), rtol=3e-5)
+
+
+def test_rows_of_parts_of_lines_are_within_bounds():
+    tk.set_checks("bounds")
+    try:
+        for shape in ((37, 1001), (3, 5003), (130, 333)):
+            x = numbers(shape)
+            np.testing.assert_allclose(tk.jit(softmax)(x), softmax(x), rtol=2e-5)
+    finally:
+        tk.set_checks("")
 
 
 def test_short_rows_are_side_by_side():
@@ -181,8 +230,9 @@ def test_in_place_of_an_argument():
     np.testing.assert_array_equal(y, wanted)
 
 
-def test_past_the_caches_with_any_threads():
-    x = numbers((9001, 1024))
+@pytest.mark.parametrize("length", [1024, 4999])
+def test_past_the_caches_with_any_threads(length):
+    x = numbers((9001 * 1024 // length, length))
     compiled = tk.jit(softmax)
     wanted = with_threads(1, lambda: compiled(x))
     np.testing.assert_allclose(wanted, softmax(x), rtol=2e-5)
