@@ -132,8 +132,9 @@ Value* Accumulators::accumulate(const Accumulate& step) {
   if (accumulator.across_lanes && f_.width > lanes) value = f_.lanes.spread(value, f_.width);
   const bool in_turn = lanes_of(value) > lanes;
   const bool is_part = f_.lanes.active_count != nullptr;  // of the lanes
-  if (accumulator.cascade ||
-      (in_turn && ((is_part && !is_integer(accumulator.dtype)) || step.running || step.position)))
+  // A sum that begins with +0 is never -0, and +0 changes nothing else.
+  const bool may_be_part = is_integer(accumulator.dtype) || accumulator.op == Op::reduce_sum;
+  if (accumulator.cascade || (in_turn && ((is_part && !may_be_part) || step.running || step.position)))
     throw InternalError("a value cannot be accumulated into this accumulator");
   if (in_turn) {
     if (!accumulate_count(step.accumulator, value)) accumulate_in_turn(step.accumulator, value);

@@ -435,10 +435,15 @@ void emit_prefetch(FunctionState& f, const Prefetch& prefetch) {
   Value* reading = f.b.getInt32(0);
   Value* close = f.b.getInt32(prefetch.to_first ? 3 : 2);
   Value* data = f.b.getInt32(1);
-  for (uint64_t offset = 0; offset < bytes; offset += kCacheLine) {
+  auto fetch = [&](uint64_t offset) {
     Value* line = f.b.CreateConstGEP1_64(f.b.getInt8Ty(), address.first, offset);
     f.b.CreateIntrinsic(llvm::Intrinsic::prefetch, {line->getType()}, {line, reading, close, data});
-  }
+  };
+  for (uint64_t offset = 0; offset < bytes; offset += kCacheLine) fetch(offset);
+  bool lies_anywhere = false;
+  for (const Index& index : prefetch.index) for_each_value(index, [&](ValueId) { lies_anywhere = true; });
+  // It may begin within a line, and nothing that comes next has the one that it ends in.
+  if (lies_anywhere && bytes > kCacheLine) fetch(bytes - 1);
 }
 
 }  // namespace tokamak::codegen

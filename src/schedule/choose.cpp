@@ -239,6 +239,7 @@ class Chooser {
       decide(Vectorise{var, lanes});
       decide(choose_wide_searches(result_.loops, var, lanes, lane_choice()));
       decide(choose_jammed_counts(result_.loops, var, lanes, lane_choice()));
+      decide(choose_jammed_reads(result_.loops, var, lanes, cpu_));
       vector_step_ = lanes;
       return;
     }

@@ -5,6 +5,7 @@
 
 #include "loops/walk.h"
 #include "schedule/axes.h"
+#include "support/cache_line.h"
 
 namespace tokamak {
 namespace {
@@ -35,6 +36,26 @@ bool sums_long_chains(const LoopKernel& kernel, const Loop& loop) {
     sums = true;
   }
   return sums && sizes_of(kernel, loop).cost > kLongChain;
+}
+
+/// Whether a sweep adds up what lies in memory, as it lies.
+bool sums_what_lies_there(const LoopKernel& kernel, const Loop& loop) {
+  int reads = 0;
+  for (const Stmt& stmt : loop.body) {
+    if (const auto* load = std::get_if<Load>(&stmt)) {
+      const Buffer& buffer = kernel[load->buffer];
+      const auto size = static_cast<int64_t>(size_of(buffer.type.dtype));
+      if (buffer.role != Buffer::Role::input || stride_along(kernel, *access_of(stmt), loop.var) != size)
+        return false;
+      ++reads;
+      continue;
+    }
+    const auto* step = std::get_if<Accumulate>(&stmt);
+    if (step == nullptr) return false;
+    const Accumulator& accumulator = kernel[step->accumulator];
+    if (accumulator.op != Op::reduce_sum || !is_float(accumulator.dtype)) return false;
+  }
+  return reads == 1;
 }
 
 /// Whether a sweep reads a register of what is the same for all rows.
@@ -74,6 +95,15 @@ std::vector<Decision> choose_jammed_sums(const LoopKernel& kernel, LoopVar var, 
   return for_sweeps(kernel, var, [&](const Loop& loop, int sweep) -> std::optional<Decision> {
     return sums_long_chains(kernel, loop) ? std::optional<Decision>(Jam{var, sweep, 2 * lanes})
                                           : std::nullopt;
+  });
+}
+
+std::vector<Decision> choose_jammed_reads(const LoopKernel& kernel, LoopVar var, int lanes, const Cpu& cpu) {
+  constexpr int64_t kRounds = 4;  // of a row: of fewer, what comes before and after takes as long
+  if (cpu.vector_bytes < kCacheLine) return {};
+  return for_sweeps(kernel, var, [&](const Loop& loop, int sweep) -> std::optional<Decision> {
+    if (loop.extent < kRounds * 2 * lanes || !sums_what_lies_there(kernel, loop)) return std::nullopt;
+    return Jam{var, sweep, 2 * lanes};
   });
 }
 

@@ -24,6 +24,10 @@ std::vector<Decision> choose_jammed_counts(const LoopKernel& kernel, LoopVar var
 std::vector<Decision> choose_jammed_sums(const LoopKernel& kernel, LoopVar var, int lanes,
                                          const LaneChoice& choice);
 
+/// Sums of what lies in memory wait for that, which is fetched further ahead where a round reads more lines: twice
+/// as many registers as the sum has are read at once.
+std::vector<Decision> choose_jammed_reads(const LoopKernel& kernel, LoopVar var, int lanes, const Cpu& cpu);
+
 /// How many rows go through a sweep together, of those that all read the same in their lanes: it is read once
 /// for them. 1 where that is not worth it. `row` is a loop over rows around the one of the lanes, `sweep` the
 /// innermost sweep inside.
