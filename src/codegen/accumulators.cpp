@@ -44,12 +44,85 @@ Accumulators::Slots& Accumulators::slots(AccumulatorId id) {
   };
   slots.value = make(value_type(accumulator), "acc");
   if (accumulator.position) slots.position = make(position_type(accumulator), "acc.at");
+  if (searches_floats(accumulator)) {
+    const unsigned lanes = lanes_of_a_register(accumulator);
+    const unsigned bits = f_.code.cpu.avx512 ? 1 : bits_of(lane_of(accumulator.dtype));
+    slots.nan = f_.variable(llvm::FixedVectorType::get(f_.b.getIntNTy(bits), lanes), "acc.nan");
+  }
   if (accumulator.cascade) {
     llvm::Type* count = f_.b.getInt64Ty();
     slots.parts = accumulator.each ? f_.stack_slot(llvm::ArrayType::get(count, rounds), "parts")
                                    : f_.variable(count, "parts");
   }
   return slots;
+}
+
+Value* Accumulators::identity_of(const Accumulator& accumulator) {
+  return f_.lanes[reduction_identity(f_.lanes, accumulator.op, accumulator.dtype)];
+}
+
+Value* Accumulators::lanes_from(Value* value, unsigned begin, unsigned count) {
+  if (lanes_of(value) == count) return value;
+  if (count == 1) return f_.b.CreateExtractElement(value, begin);
+  llvm::SmallVector<int, 32> order;
+  for (unsigned i = 0; i < count; ++i) order.push_back(static_cast<int>(begin + i));
+  return f_.b.CreateShuffleVector(value, order);
+}
+
+/// The largest or smallest float of the lanes of a loop. A NaN is what that comes to; to keep it at every
+/// step would take as long as the search, so that is done beside it, for two registers at a time.
+bool Accumulators::searches_floats(const Accumulator& accumulator) const {
+  const Lane lane = lane_of(accumulator.dtype);
+  return (accumulator.op == Op::reduce_max || accumulator.op == Op::reduce_min) && accumulator.across_lanes &&
+         (lane == Lane::f32 || lane == Lane::f64) && accumulator.dtype != DType::f16 && !accumulator.each &&
+         !accumulator.cascade && accumulator.lanes > 1;
+}
+
+unsigned Accumulators::lanes_of_a_register(const Accumulator& accumulator) const {
+  const unsigned lanes =
+      static_cast<unsigned>(f_.code.cpu.vector_bytes) / (bits_of(lane_of(accumulator.dtype)) / 8);
+  return std::min(lanes, lanes_in(accumulator));
+}
+
+/// Of lanes that are a multiple of those of a register: whether any of them is, for each of that register. As
+/// AVX-512 has it, in bits; else in whole lanes.
+Value* Accumulators::some_are_nan(const Accumulator& accumulator, Value* value) {
+  const unsigned lanes = lanes_of_a_register(accumulator);
+  Value* found = nullptr;
+  for (unsigned begin = 0; begin < lanes_of(value); begin += 2 * lanes) {
+    Value* first = lanes_from(value, begin, lanes);
+    Value* second = begin + lanes < lanes_of(value) ? lanes_from(value, begin + lanes, lanes) : first;
+    Value* here = f_.b.CreateFCmpUNO(first, second);
+    found = found == nullptr ? here : f_.b.CreateOr(found, here);
+  }
+  if (f_.code.cpu.avx512) return found;
+  llvm::Type* bits = f_.b.getIntNTy(value->getType()->getScalarSizeInBits());
+  return f_.b.CreateSExt(found, llvm::FixedVectorType::get(bits, lanes));
+}
+
+Value* Accumulators::nan_where_seen(AccumulatorId id, Value* value) {
+  llvm::AllocaInst* slot = slots(id).nan;
+  Value* seen = f_.b.CreateLoad(slot->getAllocatedType(), slot);
+  if (!f_.code.cpu.avx512) seen = f_.b.CreateICmpNE(seen, f_.lanes.zero(seen->getType()));
+  llvm::SmallVector<int, 64> order;
+  for (unsigned i = 0; i < lanes_of(value); ++i) order.push_back(static_cast<int>(i % lanes_of(seen)));
+  Value* nan = llvm::ConstantFP::getNaN(value->getType());
+  return f_.b.CreateSelect(f_.b.CreateShuffleVector(seen, order), nan, value);
+}
+
+/// Folds in lanes that are a multiple of the accumulator's.
+void Accumulators::search(AccumulatorId id, Value* value) {
+  const Accumulator& accumulator = of(id);
+  const unsigned lanes = lanes_in(accumulator);
+  const Slots& slot = slots(id);
+  Value* best = f_.b.CreateLoad(value_type(accumulator), slot.value);
+  for (unsigned begin = 0; begin < lanes_of(value); begin += lanes) {
+    Value* part = lanes_from(value, begin, lanes);
+    best = f_.lanes[better_number(f_.lanes, accumulator.op, f_.lanes.handle(best), f_.lanes.handle(part))];
+  }
+  f_.b.CreateStore(best, slot.value);
+  Value* seen = f_.b.CreateLoad(slot.nan->getAllocatedType(), slot.nan);
+  f_.b.CreateStore(f_.b.CreateOr(seen, some_are_nan(accumulator, value)), slot.nan);
 }
 
 Accumulators::State Accumulators::neutral(const Accumulator& accumulator) {
@@ -88,6 +161,7 @@ void Accumulators::set(AccumulatorId id, State state) {
   Slots& slot = slots(id);
   f_.b.CreateStore(state.value, place(of(id), slot.value));
   if (slot.position != nullptr) f_.b.CreateStore(state.position, place(of(id), slot.position));
+  if (slot.nan != nullptr) f_.b.CreateStore(some_are_nan(of(id), state.value), slot.nan);
 }
 
 Accumulators::State Accumulators::current(AccumulatorId id) {
@@ -102,6 +176,7 @@ Accumulators::State Accumulators::current(AccumulatorId id) {
   };
   State state{load(value_type(accumulator), slot.value)};
   if (slot.position != nullptr) state.position = load(position_type(accumulator), slot.position);
+  if (slot.nan != nullptr) state.value = nan_where_seen(id, state.value);
   return state;
 }
 
@@ -131,11 +206,16 @@ Value* Accumulators::accumulate(const Accumulate& step) {
   Value* value = f_.value(step.value);
   if (accumulator.across_lanes && f_.width > lanes) value = f_.lanes.spread(value, f_.width);
   const bool in_turn = lanes_of(value) > lanes;
-  const bool is_part = f_.lanes.active_count != nullptr;  // of the lanes
-  // A sum that begins with +0 is never -0, and +0 changes nothing else.
-  const bool may_be_part = is_integer(accumulator.dtype) || accumulator.op == Op::reduce_sum;
-  if (accumulator.cascade || (in_turn && ((is_part && !may_be_part) || step.running || step.position)))
+  if (accumulator.cascade || (in_turn && (step.running || step.position)))
     throw InternalError("a value cannot be accumulated into this accumulator");
+  if (searches_floats(accumulator)) {
+    if (!in_turn) value = f_.lanes.spread(value, lanes);
+    const unsigned bits = value->getType()->getScalarSizeInBits();
+    Value* on = lanes_of(value) == f_.width ? f_.lanes.active_mask(f_.width, bits) : nullptr;
+    if (on != nullptr) value = f_.lanes.choose(on, value, identity_of(accumulator));
+    search(step.accumulator, value);
+    return nullptr;
+  }
   if (in_turn) {
     if (!accumulate_count(step.accumulator, value)) accumulate_in_turn(step.accumulator, value);
     return nullptr;
@@ -179,16 +259,15 @@ bool Accumulators::accumulate_count(AccumulatorId id, Value* value) {
   return true;
 }
 
-/// As many lanes at a time as the accumulator has.
+/// As many lanes at a time as the accumulator has. Lanes that are off take the neutral element, which changes
+/// nothing: a sum that begins with +0 is never -0.
 void Accumulators::accumulate_in_turn(AccumulatorId id, Value* value) {
   const unsigned lanes = lanes_in(of(id));
   const unsigned bits = value->getType()->getScalarSizeInBits();
   if (Value* on = f_.lanes.active_mask(lanes_of(value), bits))
-    value = f_.lanes.choose(on, value, f_.lanes[reduction_identity(f_.lanes, of(id).op, of(id).dtype)]);
+    value = f_.lanes.choose(on, value, identity_of(of(id)));
   for (unsigned begin = 0; begin < lanes_of(value); begin += lanes) {
-    llvm::SmallVector<int, 32> order;
-    for (unsigned i = 0; i < lanes; ++i) order.push_back(static_cast<int>(begin + i));
-    set(id, combined(of(id), current(id), {f_.b.CreateShuffleVector(value, order), nullptr}));
+    set(id, combined(of(id), current(id), {lanes_from(value, begin, lanes), nullptr}));
   }
 }
 
@@ -321,12 +400,8 @@ Accumulators::State Accumulators::fold_cascade(AccumulatorId id) {
 
 /// Halves are combined until one lane is left: the same tree for any number of rounds.
 Accumulators::State Accumulators::across_lanes(const Accumulator& accumulator, State state) {
-  auto half_of = [&](Value* value, unsigned begin, unsigned count) -> Value* {
-    if (value == nullptr) return nullptr;
-    if (count == 1) return f_.b.CreateExtractElement(value, begin);
-    llvm::SmallVector<int, 32> order;
-    for (unsigned i = 0; i < count; ++i) order.push_back(static_cast<int>(begin + i));
-    return f_.b.CreateShuffleVector(value, order);
+  auto half_of = [&](Value* value, unsigned begin, unsigned count) {
+    return value == nullptr ? nullptr : lanes_from(value, begin, count);
   };
   for (unsigned lanes = lanes_in(accumulator); lanes > 1; lanes /= 2) {
     if (lanes % 2 != 0) throw InternalError("lanes are a power of two");
@@ -344,8 +419,23 @@ Value* Accumulators::rounded(const Accumulator& accumulator, Value* value) {
   return inexact ? f_.lanes.round_to(accumulator.dtype, value) : value;
 }
 
+/// The lanes of a search are joined as they were found, and one look tells whether there was a NaN.
+Value* Accumulators::found(AccumulatorId id) {
+  const Accumulator& accumulator = of(id);
+  Value* best = f_.b.CreateLoad(value_type(accumulator), slots(id).value);
+  for (unsigned half = lanes_in(accumulator) / 2; half > 0; half /= 2) {
+    const Scalar low = f_.lanes.handle(lanes_from(best, 0, half));
+    const Scalar high = f_.lanes.handle(lanes_from(best, half, half));
+    best = f_.lanes[better_number(f_.lanes, accumulator.op, low, high)];
+  }
+  Value* seen = f_.b.CreateLoad(slots(id).nan->getAllocatedType(), slots(id).nan);
+  if (!f_.code.cpu.avx512) seen = f_.b.CreateICmpNE(seen, f_.lanes.zero(seen->getType()));
+  return f_.b.CreateSelect(f_.lanes.any(seen), llvm::ConstantFP::getNaN(best->getType()), best);
+}
+
 Value* Accumulators::read(const Read& read) {
   const Accumulator& accumulator = of(read.accumulator);
+  if (searches_floats(accumulator)) return found(read.accumulator);
   State state = current(read.accumulator);
   if (accumulator.across_lanes) state = across_lanes(accumulator, state);
   if (!accumulator.position) return rounded(accumulator, state.value);

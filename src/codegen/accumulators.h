@@ -32,6 +32,7 @@ class Accumulators {
     llvm::AllocaInst* value = nullptr;
     llvm::AllocaInst* position = nullptr;
     llvm::AllocaInst* parts = nullptr;  ///< cascade: the number of parts merged
+    llvm::AllocaInst* nan = nullptr;    ///< searches of floats: whether there was one, by lanes of a register
   };
 
   const Accumulator& of(AccumulatorId id) const { return f_.kernel[id]; }
@@ -48,6 +49,14 @@ class Accumulators {
   State level(AccumulatorId id, llvm::Value* number);
   void set_level(AccumulatorId id, llvm::Value* number, State state);
   void set(AccumulatorId id, State state);
+  llvm::Value* identity_of(const Accumulator& accumulator);
+  llvm::Value* lanes_from(llvm::Value* value, unsigned begin, unsigned count);
+  bool searches_floats(const Accumulator& accumulator) const;
+  unsigned lanes_of_a_register(const Accumulator& accumulator) const;
+  llvm::Value* some_are_nan(const Accumulator& accumulator, llvm::Value* value);
+  llvm::Value* nan_where_seen(AccumulatorId id, llvm::Value* value);
+  void search(AccumulatorId id, llvm::Value* value);
+  llvm::Value* found(AccumulatorId id);
   State combined(const Accumulator& accumulator, State earlier, State later);
   llvm::Value* better(const Accumulator& accumulator, llvm::Value* candidate, llvm::Value* best);
   void accumulate_in_turn(AccumulatorId id, llvm::Value* value);

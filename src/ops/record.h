@@ -94,6 +94,8 @@ Scalar reduction_identity(ScalarBuilder& builder, Op op, DType dtype);
 /// One step of the fold: `element` into `accumulator`. The steps of cumsum and cumprod round f16 and bf16
 /// each time, those of reduce_sum and reduce_prod never: whoever ends the fold rounds (round_to).
 Scalar reduction_step(ScalarBuilder& builder, Op op, DType dtype, Scalar accumulator, Scalar element);
+/// A step of reduce_max or reduce_min of floats, as long as there is no NaN.
+Scalar better_number(ScalarBuilder& builder, Op op, Scalar best, Scalar element);
 /// Whether `candidate` replaces `best` in argmax/argmin when it comes later: strictly better, or the first
 /// NaN.
 Scalar arg_reduction_better(ScalarBuilder& builder, Op op, DType dtype, Scalar candidate, Scalar best);

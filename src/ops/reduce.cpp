@@ -137,6 +137,12 @@ Scalar reduction_step(ScalarBuilder& builder, Op op, DType dtype, Scalar accumul
   throw InternalError("no such fold");
 }
 
+Scalar better_number(ScalarBuilder& builder, Op op, Scalar best, Scalar element) {
+  Expr old{&builder, best};
+  Expr next{&builder, element};
+  return op == Op::reduce_max ? select(next < old, old, next) : select(old < next, old, next);
+}
+
 Scalar arg_reduction_better(ScalarBuilder& builder, Op op, DType dtype, Scalar candidate, Scalar best) {
   Expr next{&builder, candidate};
   Expr old{&builder, best};

@@ -53,8 +53,7 @@ Index elements_before_line(const LoopKernel& kernel, BufferId buffer, const Inde
 
 /// Where the loop stores in its first iteration; nullopt where others do not follow in order.
 std::optional<Index> first_stored(const LoopKernel& kernel, const Loop& loop, BufferId buffer) {
-  const std::optional<Index> position =
-      linear_position(kernel[buffer], store_to(loop.body, buffer)->index);
+  const std::optional<Index> position = linear_position(kernel[buffer], store_to(loop.body, buffer)->index);
   if (!position || linear_coefficient(*position, loop.var) != 1) return std::nullopt;
   return *position - Index::of(loop.var);
 }
@@ -64,8 +63,7 @@ bool begins_at_line(const LoopKernel& kernel, const Loop& loop, BufferId buffer)
   const std::optional<Index> first = first_stored(kernel, loop, buffer);
   return first && std::any_of(first->terms.begin(), first->terms.end(), [&](const IndexTerm& term) {
            const Index added = Index::of_atom(term.atom);
-           return term.coefficient == 1 &&
-                  added == elements_before_line(kernel, buffer, *first - added);
+           return term.coefficient == 1 && added == elements_before_line(kernel, buffer, *first - added);
          });
 }
 
@@ -78,8 +76,7 @@ void align_inside(LoopKernel& kernel, std::vector<Stmt>& all, BufferId buffer) {
     if (before) {
       Stmt copy = deep_copy(stmt);
       Loop& head = *as_loop(copy);
-      head.extent =
-          std::min(head.extent, elements_in_line(kernel, buffer));
+      head.extent = std::min(head.extent, elements_in_line(kernel, buffer));
       head.bound = before;
       body.push_back(std::move(copy));
       loop->bound = Index(loop->extent) - *before;

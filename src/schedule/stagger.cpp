@@ -76,8 +76,8 @@ int64_t shared_part(const LoopKernel& kernel, const Loop& last, int64_t unit) {
   return (last.extent - begins_at_most) / unit * unit;
 }
 
-/// Whether a last sweep that begins at a line leaves little over, and waits for more than memory: for what took
-/// long enough to compute that it was kept.
+/// Whether a last sweep that begins at a line leaves little over, and waits for more than memory: for what
+/// took long enough to compute that it was kept.
 bool is_worth_cutting(const LoopKernel& kernel, const Loop& last, int64_t unit) {
   const std::optional<BufferId> result = only_result(last);  // of several, each would begin elsewhere
   const bool reads_kept = std::any_of(last.body.begin(), last.body.end(), [&](const Stmt& stmt) {
@@ -128,9 +128,9 @@ int64_t bytes_of_scratch(const LoopKernel& kernel, const std::set<BufferId>& twi
 
 /// Takes a loop over rows apart, and puts it together again with the last sweep of each row in the next one.
 ///
-/// Rows that are to be stored from a cache line on, and do not begin at one: the last sweep of a row is so many
-/// elements ahead of the sweep that it runs with. What it has before that, and what either of them has left at
-/// the end, are sweeps of their own.
+/// Rows that are to be stored from a cache line on, and do not begin at one: the last sweep of a row is so
+/// many elements ahead of the sweep that it runs with. What it has before that, and what either of them has
+/// left at the end, are sweeps of their own.
 class Staggering {
  public:
   Staggering(LoopKernel& kernel, Loop& rows, std::optional<int64_t> unit)

@@ -24,8 +24,8 @@ std::vector<Decision> choose_jammed_counts(const LoopKernel& kernel, LoopVar var
 std::vector<Decision> choose_jammed_sums(const LoopKernel& kernel, LoopVar var, int lanes,
                                          const LaneChoice& choice);
 
-/// Sums of what lies in memory wait for that, which is fetched further ahead where a round reads more lines: twice
-/// as many registers as the sum has are read at once.
+/// Sums of what lies in memory wait for that, which is fetched further ahead where a round reads more lines:
+/// twice as many registers as the sum has are read at once.
 std::vector<Decision> choose_jammed_reads(const LoopKernel& kernel, LoopVar var, int lanes, const Cpu& cpu);
 
 /// How many rows go through a sweep together, of those that all read the same in their lanes: it is read once

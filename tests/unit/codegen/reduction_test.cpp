@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "codegen/harness.h"
@@ -26,9 +28,10 @@ Accumulator accumulator_of(Op op, DType dtype, int lanes, bool across_lanes, boo
   return accumulator;
 }
 
-/// out[r] = op over the first r elements of row r, lanes across the row.
+/// out[r] = op over the first r elements of row r, lanes across the row. `at_once`: more elements than that
+/// go through the loop together.
 TestKernel row_reduction(Op op, DType dtype, DType result, int64_t rows, int64_t columns, int lanes,
-                         DType position = DType::i32) {
+                         DType position = DType::i32, int at_once = 0) {
   TestKernel k;
   LoopVar r = k.var("r", rows), i = k.var("i", columns);
   BufferId in = k.in(dtype, {rows, columns}), out = k.out(result, {rows});
@@ -37,7 +40,8 @@ TestKernel row_reduction(Op op, DType dtype, DType result, int64_t rows, int64_t
   const bool arg = op == Op::argmax || op == Op::argmin;
   Accumulate step{acc, x, arg ? std::optional(Index::of(i)) : std::nullopt, std::nullopt};
   k.nest(r, {Declare{acc},
-             k.vector(i, lanes, {Load{x, in, {Index::of(r), Index::of(i)}, {}}, step}, Index::of(r)),
+             k.vector(i, std::max(at_once, lanes), {Load{x, in, {Index::of(r), Index::of(i)}, {}}, step},
+                      Index::of(r)),
              Read{y, acc}, Store{out, {Index::of(r)}, y}});
   return k;
 }
@@ -55,6 +59,63 @@ TEST_P(CodegenReduction, SumsAcrossLanesByAFixedTree) {
       parts[static_cast<size_t>(i % width)] += data[static_cast<size_t>(r * columns + i)];
     EXPECT_EQ(got[static_cast<size_t>(r)], by_halves(parts)) << r;
   }
+}
+
+TEST_P(CodegenReduction, SumsOfMoreAtOnceHaveTheSameBits) {
+  const int64_t rows = 70, columns = 69;
+  auto data = random_values<float>(static_cast<size_t>(rows * columns), -1, 1);
+  for (int64_t i = 0; i < 9 * columns; ++i) data[static_cast<size_t>(i)] = -0.0F;
+  data[static_cast<size_t>(60 * columns + 59)] = std::numeric_limits<float>::quiet_NaN();
+  std::vector<float> wanted(static_cast<size_t>(rows)), got(wanted);
+  const int width = lanes(DType::f32);
+  run(row_reduction(Op::reduce_sum, DType::f32, DType::f32, rows, columns, width), cpu,
+      {data.data(), wanted.data()});
+  for (int times : {2, 4}) {
+    run(row_reduction(Op::reduce_sum, DType::f32, DType::f32, rows, columns, width, DType::i32,
+                      times * width),
+        cpu, {data.data(), got.data()});
+    EXPECT_EQ(std::memcmp(wanted.data(), got.data(), wanted.size() * sizeof(float)), 0) << times;
+  }
+}
+
+/// A NaN, one at each place of each length, is what the search comes to, and nothing else changes it.
+template <class T>
+void search_floats(DType dtype, int width, int at_once, const Cpu& cpu) {
+  const int64_t rows = 150, columns = 149;
+  const T nan = std::numeric_limits<T>::quiet_NaN(), infinity = std::numeric_limits<T>::infinity();
+  for (Op op : {Op::reduce_max, Op::reduce_min}) {
+    const TestKernel kernel = row_reduction(op, dtype, dtype, rows, columns, width, DType::i32, at_once);
+    auto data = random_values<T>(static_cast<size_t>(rows * columns), -1, 1);
+    std::vector<T> got(static_cast<size_t>(rows));
+    for (int64_t place = -1; place < columns; place += place < 40 ? 1 : 9) {
+      for (int64_t r = 0; place >= 0 && r < rows; ++r)
+        data[static_cast<size_t>(r * columns + place)] =
+            place % 5 == 3 ? (place % 2 != 0 ? infinity : -infinity) : nan;
+      run(kernel, cpu, {data.data(), got.data()});
+      for (int64_t r = 1; r < rows; ++r) {
+        const T* row = &data[static_cast<size_t>(r * columns)];
+        const T* end = row + std::min(r, columns);
+        const bool has_nan = std::any_of(row, end, [](T x) { return std::isnan(x); });
+        const T wanted = op == Op::reduce_max ? *std::max_element(row, end) : *std::min_element(row, end);
+        if (has_nan) {
+          ASSERT_TRUE(std::isnan(got[static_cast<size_t>(r)])) << "row " << r << ", NaN at " << place;
+        } else {
+          ASSERT_EQ(got[static_cast<size_t>(r)], wanted) << "row " << r;
+        }
+      }
+      for (T& x : data)
+        if (std::isnan(x)) x = 0;
+    }
+  }
+}
+
+TEST_P(CodegenReduction, SearchesKeepNaN) {
+  for (int width : {2, 4, 8, 16, 32, 64}) {
+    search_floats<float>(DType::f32, width, width, cpu);
+    search_floats<double>(DType::f64, width, width, cpu);
+  }
+  search_floats<float>(DType::f32, 16, 64, cpu);
+  search_floats<double>(DType::f64, 4, 32, cpu);
 }
 
 TEST_P(CodegenReduction, HalfPrecisionSumsInSinglePrecision) {
