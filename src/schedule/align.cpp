@@ -41,10 +41,6 @@ bool reads_in_steps(const LoopKernel& kernel, const Loop& loop) {
   });
 }
 
-int64_t elements_in_line(const LoopKernel& kernel, BufferId buffer) {
-  return kCacheLine / static_cast<int64_t>(size_of(kernel[buffer].type.dtype));
-}
-
 /// From `first` on.
 Index elements_before_line(const LoopKernel& kernel, BufferId buffer, const Index& first) {
   const int64_t in_line = elements_in_line(kernel, buffer);
@@ -93,6 +89,10 @@ void align_inside(LoopKernel& kernel, std::vector<Stmt>& all, BufferId buffer) {
 }
 
 }  // namespace
+
+int64_t elements_in_line(const LoopKernel& kernel, BufferId buffer) {
+  return kCacheLine / static_cast<int64_t>(size_of(kernel[buffer].type.dtype));
+}
 
 std::optional<Index> elements_before_line(const LoopKernel& kernel, const Loop& loop, BufferId buffer) {
   if (loop.kind != LoopKind::vector || loop.bound || store_to(loop.body, buffer) == nullptr ||

@@ -13,6 +13,8 @@ bool can_align(const LoopKernel& kernel, BufferId buffer);
 /// Whether rounds begin at cache lines as they are, as far as it matters.
 bool is_aligned(const LoopKernel& kernel, BufferId buffer);
 
+int64_t elements_in_line(const LoopKernel& kernel, BufferId buffer);
+
 /// How many elements the loop stores before the first cache line; nullopt where none, or where it is not
 /// worth knowing.
 std::optional<Index> elements_before_line(const LoopKernel& kernel, const Loop& loop, BufferId buffer);

@@ -8,7 +8,6 @@
 #include "schedule/align.h"
 #include "schedule/axes.h"
 #include "schedule/transform.h"
-#include "support/cache_line.h"
 
 namespace tokamak {
 namespace {
@@ -44,10 +43,6 @@ bool only_stores_results(const LoopKernel& kernel, const Loop& loop) {
     const auto* store = std::get_if<Store>(&stmt);
     return store == nullptr || kernel[store->buffer].role == Buffer::Role::output;
   });
-}
-
-int64_t elements_in_line(const LoopKernel& kernel, BufferId buffer) {
-  return kCacheLine / static_cast<int64_t>(size_of(kernel[buffer].type.dtype));
 }
 
 bool stores_whole_lines(const LoopKernel& kernel, const Loop& loop) {
@@ -293,7 +288,7 @@ class Staggering {
   }
 
   LoopKernel& kernel_;
-  const std::optional<int64_t> unit_;
+  const std::optional<int64_t> unit_;  ///< see Stagger::from_lines
   const LoopVar row_;
   const Extents extents_;
   const Index parity_;

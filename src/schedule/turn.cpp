@@ -78,21 +78,20 @@ void turn(LoopKernel& kernel, const Turn& decision) {
 
 void add_turning_nest(LoopKernel& kernel, const std::vector<Turn>& decisions) {
   if (decisions.empty()) return;
-  Nest nest;
-  nest.root.var = add_variable(kernel, "once", 1);
-  nest.root.kind = LoopKind::parallel;
-  nest.root.extent = 1;
+  Loop& root = kernel.nests.emplace(kernel.nests.begin())->root;
+  root.var = add_variable(kernel, "once", 1);
+  root.kind = LoopKind::parallel;
+  root.extent = 1;
   for (const Turn& decision : decisions) {
     const size_t rank = kernel[decision.buffer].type.shape.size();
-    nest.root.body.emplace_back(TransposeTile{.matrix = decision.buffer,
-                                              .index = std::vector<Index>(rank),
-                                              .distance = decision.distance,
-                                              .tile = decision.turned,
-                                              .to_matrix = false,
-                                              .rows = {decision.rows, std::nullopt},
-                                              .columns = {decision.columns, std::nullopt}});
+    root.body.emplace_back(TransposeTile{.matrix = decision.buffer,
+                                         .index = std::vector<Index>(rank),
+                                         .distance = decision.distance,
+                                         .tile = decision.turned,
+                                         .to_matrix = false,
+                                         .rows = {decision.rows, std::nullopt},
+                                         .columns = {decision.columns, std::nullopt}});
   }
-  kernel.nests.insert(kernel.nests.begin(), std::move(nest));
 }
 
 }  // namespace tokamak

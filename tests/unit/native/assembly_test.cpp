@@ -93,7 +93,9 @@ TEST(AssemblyOfLoops, StoresNoMoreOfTheLastElementThanThereIs) {
       const Graph graph = graph_on(from, elements, Op::convert, {{Attr::dtype, to}});
       const std::string text = assembly(graph, cpu_named("x86-64-v4"));
       EXPECT_FALSE(std::regex_search(text, eight_bytes)) << text;
-      if (size_of(to) < 4) EXPECT_FALSE(std::regex_search(text, four_bytes)) << text;
+      if (size_of(to) < 4) {
+        EXPECT_FALSE(std::regex_search(text, four_bytes)) << text;
+      }
     }
   }
 }

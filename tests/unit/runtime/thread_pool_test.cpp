@@ -103,7 +103,9 @@ TEST_F(ThreadPoolTest, EveryThreadBeginsWithARangeOfItsOwnTheSameInEveryRun) {
     EXPECT_EQ(done_by[0], 0);
     ASSERT_GE(order.size(), 4U);
     EXPECT_EQ((std::vector<int64_t>(order.begin(), order.begin() + 4)), (std::vector<int64_t>{4, 5, 6, 7}));
-    if (order.size() > 4) EXPECT_EQ(order[4], 3);  // it helps from the far end
+    if (order.size() > 4) {
+      EXPECT_EQ(order[4], 3);  // it helps from the far end
+    }
   }
 }
 
