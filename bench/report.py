@@ -142,11 +142,11 @@ def introduce(page: Page, about: Mapping[str, Any]) -> None:
 
 def show_targets(page: Page, measured: Sequence[Measured]) -> None:
     rows = [
-        [one.group, one.asked, one.reached, f"`{one.worst}`", "yes" if one.met else "no"]
+        [one.group, one.asked, one.reached, f"`{one.worst}`", one.by, "yes" if one.met else "no"]
         for one in targets.reached(measured)
     ]
     page.say("## Asked and reached", "The least that a workload of the group reached, and which one it was.")
-    page.say(table(["group", "asked", "reached", "worst workload", "met"], rows))
+    page.say(table(["group", "asked", "reached", "worst workload", "reached by", "met"], rows))
     behind = targets.slower(measured)
     if behind:
         listed = "; ".join(
@@ -155,6 +155,12 @@ def show_targets(page: Page, measured: Sequence[Measured]) -> None:
         page.say(f"A peer is faster at {len(behind)} of {len(measured)} workloads: {listed}.")
     else:
         page.say(f"No peer is faster at any of {len(measured)} workloads.")
+    for one in targets.out_of_reach(measured):
+        listed = ", ".join(f"`{name}` ({bound:.2g})" for name, bound in zip(one.names, one.at_most, strict=True))
+        page.say(
+            f"{one.asked} cannot be had here, by the limits above, and as a first call takes a later one at least; in"
+            f" brackets what could be: {listed}."
+        )
 
 
 def show_times(page: Page, measured: Sequence[Measured]) -> None:

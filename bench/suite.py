@@ -261,6 +261,7 @@ def print_targets(measured: Sequence[Measured], width: int) -> None:
             Column("asked", [one.asked for one in rows], left=True),
             Column("reached", [one.reached for one in rows], left=True),
             Column("worst workload", [one.worst for one in rows], left=True),
+            Column("reached by", [one.by for one in rows]),
             Column("met", ["yes" if one.met else "no" for one in rows]),
         ],
         width,

@@ -22,6 +22,7 @@ class Reached:
     reached: str
     worst: str
     met: bool
+    by: str  # how many workloads of the group reach it
 
 
 def geometric_mean(values: Sequence[float]) -> float:
@@ -30,6 +31,10 @@ def geometric_mean(values: Sequence[float]) -> float:
 
 def least(pairs: Sequence[tuple[float, str]]) -> tuple[float, str]:
     return min(pairs)
+
+
+def enough(pairs: Sequence[tuple[float, str]], asked: float) -> str:
+    return f"{sum(value >= asked for value, _ in pairs)} of {len(pairs)}"
 
 
 def against_best(group: Group, members: Sequence[Measured]) -> list[Reached]:
@@ -41,14 +46,16 @@ def against_best(group: Group, members: Sequence[Measured]) -> list[Reached]:
         asked, met = f"{group.faster:g} x the best peer", worst >= group.faster
         if group.mean is not None:
             asked, met = f"{asked}, {group.mean:g} x in the mean", met and mean >= group.mean
-        found.append(Reached(group.title, asked, f"{worst:.2f} x, {mean:.2f} x in the mean", name, met))
+        text = f"{worst:.2f} x, {mean:.2f} x in the mean"
+        found.append(Reached(group.title, asked, text, name, met, enough(ratios, group.faster)))
     shares = [(m.share, m.name) for m in members if m.share is not None]
     if group.share is not None and shares:
         worst, name = least(shares)
         mean = geometric_mean([share for share, _ in shares])
         asked = f"{group.share:.0%} of the machine's limit"
         reached = f"{worst:.0%}, {mean:.0%} in the mean"
-        found.append(Reached(group.title, asked, reached, name, worst >= group.share))
+        by = enough(shares, group.share)
+        found.append(Reached(group.title, asked, reached, name, worst >= group.share, by))
     return found
 
 
@@ -58,9 +65,8 @@ def against_named(group: Group, members: Sequence[Measured]) -> list[Reached]:
         ratios = [(m.seconds[peer] / m.seconds["tokamak"], m.name) for m in members if has(m.seconds, peer)]
         if ratios:
             worst, name = least(ratios)
-            found.append(
-                Reached(group.title, f"{factor:g} x {TITLES[peer]}", f"{worst:.1f} x", name, worst >= factor)
-            )
+            asked, by = f"{factor:g} x {TITLES[peer]}", enough(ratios, factor)
+            found.append(Reached(group.title, asked, f"{worst:.1f} x", name, worst >= factor, by))
     return found
 
 
@@ -77,11 +83,13 @@ def first_calls(all_measured: Sequence[Measured]) -> list[Reached]:
             mean = geometric_mean([ratio for ratio, _ in ratios])
             reached = f"{worst:.1f} x, {mean:.1f} x in the mean"
             asked = f"{factor:g} x faster than {TITLES[peer]}"
-            found.append(Reached("first call", asked, reached, name, worst >= factor))
+            by = enough(ratios, factor)
+            found.append(Reached("first call", asked, reached, name, worst >= factor, by))
     return found
 
 
 MEMORY_SLACK = 256 * 1024  # bytes: pages of stacks and small heaps
+AS_MUCH = 0.99
 
 
 def memory(all_measured: Sequence[Measured]) -> list[Reached]:
@@ -94,7 +102,8 @@ def memory(all_measured: Sequence[Measured]) -> list[Reached]:
         return []
     worst, name = least(ratios)
     reached = f"{1 / worst:.2f} of it at most"
-    return [Reached("peak memory", "no more than the best peer", reached, name, worst >= 0.99)]
+    by = enough(ratios, AS_MUCH)
+    return [Reached("peak memory", "no more than the best peer", reached, name, worst >= AS_MUCH, by)]
 
 
 def reached(all_measured: Sequence[Measured]) -> list[Reached]:
@@ -104,6 +113,39 @@ def reached(all_measured: Sequence[Measured]) -> list[Reached]:
         if members:
             found += against_named(group, members) if group.against else against_best(group, members)
     return found + first_calls(all_measured) + memory(all_measured)
+
+
+@dataclass(frozen=True)
+class OutOfReach:
+    """What no program can be, on this machine: so much faster than a peer that is this near to its limit."""
+
+    asked: str
+    names: list[str]
+    at_most: list[float]  # times faster, each
+
+
+def out_of_reach(all_measured: Sequence[Measured]) -> list[OutOfReach]:
+    """A call takes the limit at least. A first call takes a later one at least: that compiles nothing."""
+    bounds: dict[tuple[float, str], list[tuple[float, str]]] = {}
+    for group in GROUPS:
+        bounds.setdefault((group.faster, "the best peer"), []).extend(
+            (m.seconds[m.best_peer] / m.limit, m.name)
+            for m in all_measured
+            if m.group == group.name and m.best_peer and m.limit and not group.against
+        )
+    for peer, factor in FIRST_CALL.items():
+        bounds[factor, f"{TITLES[peer]} at a first call"] = [
+            (m.first[peer] / m.seconds["tokamak"], m.name)
+            for m in all_measured
+            if peer in m.first and "tokamak" in m.seconds
+        ]
+    found = []
+    for (factor, who), pairs in bounds.items():
+        less = sorted((bound, name) for bound, name in pairs if bound < factor)
+        if less:
+            names, at_most = [name for _, name in less], [bound for bound, _ in less]
+            found.append(OutOfReach(f"{factor:g} x {who}", names, at_most))
+    return found
 
 
 def slower(all_measured: Sequence[Measured]) -> list[Measured]:

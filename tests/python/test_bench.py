@@ -120,7 +120,22 @@ def test_targets():
     assert by_group["arrays of 16 K elements", "2 x the best peer"].met
     assert not by_group["first call", "50 x faster than torch.compile"].met
     assert by_group["peak memory", "no more than the best peer"].met
+    assert by_group["element-wise and row-wise work over 16 MB", "3 x the best peer"].by == "0 of 2"
+    assert by_group["arrays of 16 K elements", "2 x the best peer"].by == "2 of 2"
     assert not targets.slower(list(some_results()))
+
+
+def test_what_no_program_can_reach():
+    """Next to the best peer and the limit of the machine; next to a call that compiles nothing."""
+    results = list(some_results())
+    assert all("best peer" not in one.asked for one in targets.out_of_reach(results))
+    near, far = results[:2]
+    near.limit, near.first = near.seconds["numpy"] / 2.5, {"tokamak": 1.0, "jax": 2.5 * near.seconds["tokamak"]}
+    found = {one.asked: one for one in targets.out_of_reach(results)}
+    one = found["3 x the best peer"]
+    assert one.names == [near.name] and one.at_most == [pytest.approx(2.5)]
+    one = found["3 x jax.jit at a first call"]
+    assert one.names == [near.name] and one.at_most == [pytest.approx(2.5)]
 
 
 def test_page(tmp_path):
