@@ -23,8 +23,8 @@ Layout block_layout() {
   return {.dense = false, .axes = {Layout::Axis::zero, Layout::Axis::other, Layout::Axis::unit}};
 }
 
-/// Whether the loops of a row load each element of the product before they store one of `output` in the same
-/// column. `stored`: whether they have stored any.
+/// Whether the loops of a row load each element of the product before they store one of `output`, which has
+/// columns, in the same one. `stored`: whether they have stored any.
 bool loads_before_it_stores(const std::vector<Stmt>& body, BufferId output, bool& stored) {
   constexpr BufferId kProduct{0};
   auto is_store = [&](const Stmt& stmt) {
@@ -41,7 +41,10 @@ bool loads_before_it_stores(const std::vector<Stmt>& body, BufferId output, bool
     const auto* load = std::get_if<Load>(&stmt);
     const bool loads = load != nullptr && load->buffer == kProduct;
     if ((loads || is_store(stmt)) && stored) return false;
-    if (loads && own != body.end() && load->index.back() != std::get<Store>(*own).index.back()) return false;
+    if (loads && own != body.end()) {
+      const std::vector<Index>& place = std::get<Store>(*own).index;
+      if (place.empty() || load->index.back() != place.back()) return false;
+    }
     if (is_store(stmt)) stored = true;
   }
   return true;
