@@ -49,6 +49,7 @@ enum class Word : uint8_t {
   check_fits,     ///< one of Python's integers beyond the dtype it is to have
   check_number,   ///< one of Python's floats that is no number, where an integer is stored
   check_bin,      ///< np.bincount: a negative number, or one without a bin
+  check_range,    ///< np.histogram: data whose least or largest is no number
   drop,
   set,
   add,

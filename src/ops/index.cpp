@@ -154,6 +154,11 @@ UserError out_of_range(const Node& node, int64_t extent) {
     case Word::check_bin:
       return {"np.bincount: an element is negative, or not below minlength=" + std::to_string(extent),
               node.where};
+    case Word::check_range:
+      return {
+          "np.histogram: autodetected range of the data is not finite: it has NaN or an infinity; give "
+          "range=",
+          node.where};
     default:
       return {std::string(name_of(node.op)) + ": an index is out of bounds for axis " +
                   std::to_string(node.attributes.integer(Attr::axis)) + " with size " +

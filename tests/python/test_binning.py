@@ -107,10 +107,26 @@ def test_histogram_weights_and_density(rng):
     check(lambda x: np.histogram_bin_edges(x, 12), x)
 
 
-def test_histogram_of_what_is_not_finite():
-    jitted = tk.jit(lambda x: np.histogram(x, 4))
-    with pytest.raises(IndexError):
-        jitted(np.array([1.0, np.nan]))
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: np.histogram(x, 4),
+        lambda x: np.histogram(x, 4)[0],
+        lambda x: np.histogram(x, 4)[1],
+        lambda x: np.histogram(x, 4, weights=x, density=True),
+        lambda x: np.histogram_bin_edges(x, 4),
+        lambda x: np.histogram2d(x, np.abs(x), 4),
+    ],
+)
+def test_histogram_of_what_is_not_finite(function, bad):
+    x = np.array([1.0, bad, 2.0])
+    for f in (function, tk.jit(function)):
+        with pytest.raises(ValueError, match="not finite"):
+            f(x)
+
+
+def test_histogram_of_numbers_that_are_not_finite_in_a_range():
     check(lambda x: np.histogram(x, 4, (0, 4)), np.array([1.0, np.nan, np.inf, -np.inf, 4.0]))
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from .. import _dtypes, _sharing
 from .._errors import UserTypeError, UserValueError, fail, unsupported
-from .._ops import apply, as_array, broadcast, constant, convert, full, is_array, reshape, select
+from .._ops import apply, as_array, broadcast, checked, constant, convert, full, is_array, reshape, select
 from .._registry import implements
 from .known import known, part, plain
 from .reductions import max_, min_, sum_
@@ -70,6 +70,9 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
 # Edges
 
 
+_CHECK = "check_range"
+
+
 class Edges:
     """The edges of bins, and of equal bins also the ends that they were made from."""
 
@@ -82,6 +85,10 @@ class Edges:
     @property
     def are_equal(self) -> bool:
         return self.first is not None
+
+    def result(self) -> Any:
+        """The edges, which are an error if the ends are no numbers."""
+        return self.edges if self.is_finite is None else checked(self.edges, self.is_finite, _CHECK)
 
 
 def _ends(x: Any, bounds: Any) -> tuple[Any, Any, Any]:
@@ -205,10 +212,10 @@ def _bin_of(x: Any, bins: Edges) -> Any:
 
 
 def _checked(index: Any, count: int, finite: Any) -> tuple[Any, str]:
-    """Elements outside are left out. Ends that are not finite are an error: an index that is out of bounds."""
+    """Elements outside are left out. Ends that are not finite are an error."""
     if finite is None:
         return index, "drop"
-    return select(finite, index, constant(count, _I64)), "check"
+    return select(finite, index, constant(count, _I64)), _CHECK
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -219,7 +226,7 @@ def _checked(index: Any, count: int, finite: Any) -> tuple[Any, str]:
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
     x = plain(a)
     _check_weights(x, None if weights is None else plain(weights), bins)
-    return _edges_of(reshape(x, [x.size]), bins, range, "np.histogram_bin_edges").edges
+    return _edges_of(reshape(x, [x.size]), bins, range, "np.histogram_bin_edges").result()
 
 
 def _check_weights(x: Any, given: Any, bins: Any) -> None:
@@ -242,9 +249,9 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
     if given is not None:
         counts = convert(counts, given.dtype)
     if not density:
-        return counts, found.edges
+        return counts, found.result()
     widths = convert(_widths(found.edges), _dtypes.FLOAT64)
-    return call(np.true_divide, call(np.true_divide, counts, widths), sum_(counts)), found.edges
+    return call(np.true_divide, call(np.true_divide, counts, widths), sum_(counts)), found.result()
 
 
 def _widths(edges: Any) -> Any:
@@ -277,7 +284,7 @@ def histogramdd(
         counts = call(np.true_divide, counts, total)
     else:  # NumPy counts what lies outside, too, and shows what lies inside
         counts = _sharing.with_gaps(counts, _sharing.dense_strides([n + 2 for n in counts.shape]))
-    return counts, [one.edges for one in found]
+    return counts, [one.result() for one in found]
 
 
 def _columns(sample: Any) -> list[Any]:
