@@ -15,11 +15,11 @@ RowCode compile_rows(BlockKernel block, int64_t rows, int64_t columns, CodeOptio
   if (verification_enabled()) verify(loops);
   if (loops.nests.size() != 1) throw InternalError("products: " + loops.name + " has more than one nest");
   RowCode made;
-  made.columns_per_task =
-      std::max<int64_t>(block.columns_per_task, 1);  // there may be no columns, or no rows
-  const int64_t expected = (columns + made.columns_per_task - 1) / made.columns_per_task;
-  made.tasks_per_row = rows == 0 ? expected : loops.nests[0].root.extent / rows;
-  if (made.tasks_per_row != expected || made.tasks_per_row * rows != loops.nests[0].root.extent)
+  const int64_t tasks = loops.nests[0].root.extent;
+  made.columns_per_task = std::max<int64_t>(block.columns_per_task, 1);
+  made.tasks_per_row = (columns + made.columns_per_task - 1) / made.columns_per_task;
+  const bool is_empty = rows == 0 || columns == 0;  // whatever tasks there are: none is run
+  if (!is_empty && made.tasks_per_row * rows != tasks)
     throw InternalError("products: the tasks of " + loops.name + " are not its rows\n" + print(loops));
   made.code = compile(loops, cpu);
   made.loops = std::make_shared<const LoopKernel>(std::move(loops));
