@@ -76,7 +76,11 @@ std::string home_cache(Problem& off) {
 std::string chosen_folder(Problem& off) {
   if (std::string folder = variable("TOKAMAK_CACHE_DIR"); !folder.empty()) {
     while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
-    if (!folder.starts_with('/')) off = "TOKAMAK_CACHE_DIR is no absolute path: " + folder;
+    if (!folder.starts_with('/')) {
+      off = "TOKAMAK_CACHE_DIR is no absolute path: " + folder;
+      std::fprintf(stderr, "tokamak: TOKAMAK_CACHE_DIR is no absolute path: '%s'; nothing is kept on disk\n",
+                   folder.c_str());
+    }
     return folder;
   }
   std::string caches = variable("XDG_CACHE_HOME");

@@ -510,8 +510,9 @@ class Chooser {
     if (trips >= kSumBlock || swept_.size() == 1) {
       decide(Cascade{inner, kSumBlock * vector_step_});
     } else {
-      decide(
-          Cascade{swept_[swept_.size() - 2], std::max<int64_t>(1, kSumBlock / std::max<int64_t>(trips, 1))});
+      // A power of two: the parts of a sweep that tasks share are multiples of it.
+      const auto block = static_cast<uint64_t>(kSumBlock / std::clamp<int64_t>(trips, 1, kSumBlock));
+      decide(Cascade{swept_[swept_.size() - 2], static_cast<int64_t>(std::bit_floor(block))});
     }
   }
 

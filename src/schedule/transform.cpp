@@ -53,6 +53,11 @@ std::shared_ptr<Loop> split_loop(LoopKernel& kernel, Loop& loop, int64_t tile, L
   substitute_variable(kernel, *inner_loop, old, Index::of(outer) * tile + Index::of(inner));
   auto outer_loop = std::make_shared<Loop>();
   if (const std::optional<Index> bound = inner_loop->bound) {  // a tile of a split loop is split again
+    const std::optional<Bounds> ends = bounds_of(*bound, kernel.extents_function());
+    if (extent % tile != 0 && (!ends || ends->high > extent))
+      throw InternalError("schedule: a loop of " + std::to_string(extent) +
+                          ", or fewer, is cut into parts of " + std::to_string(tile) +
+                          ", the last of which would go beyond its end");
     outer_loop->bound = divide(*bound + Index(tile - 1), tile, kernel.extents_function());
     inner_loop->bound = *bound - Index::of(outer) * tile;
   } else if (extent % tile != 0) {

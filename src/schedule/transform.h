@@ -20,7 +20,8 @@ void substitute_variable(LoopKernel& kernel, Loop& inside, LoopVar var, const In
 void replace_loops(Loop& root, LoopVar var, const std::function<std::vector<Stmt>(Loop&)>& make);
 
 /// for var in 0..n  =>  for outer in 0..n/tile { for inner in 0..min(tile, n - outer*tile) }, var being
-/// outer*tile + inner. `inner` may be the same variable. Takes the loop's body.
+/// outer*tile + inner. `inner` may be the same variable. Takes the loop's body. A loop that has a bound of
+/// its own, which may be beyond its extent, is cut into parts that divide the extent.
 std::shared_ptr<Loop> split_loop(LoopKernel& kernel, Loop& loop, int64_t tile, LoopVar outer, LoopVar inner);
 
 /// The loop that ends the body, when it is the only one there.

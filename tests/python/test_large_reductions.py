@@ -60,3 +60,29 @@ def test_bits_do_not_depend_on_threads(function):
     results = [with_threads(count, lambda: tk.jit(function)(x)) for count in (1, 2, 3, 7)]
     for other in results[1:]:
         np.testing.assert_array_equal(np.asarray(other), np.asarray(results[0]))
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3, 5, 17, 31, 33, 40, 48, 65, 72, 80, 100, 129, 130, 200, 255, 257, 300])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_every_element_of_two_axes_is_added_once(dtype, columns):
+    """Axes that are not one run in memory, in parts that tasks share: as many ones as there are elements."""
+    functions = [
+        lambda x: x[1:-1, 1:-1].sum(),
+        lambda x: (x * x[0]).sum(),
+        lambda x: x[::-1, ::2].mean() * 1024,
+        lambda x: np.stack([x, x])[:, :, 1:].sum(axis=(1, 2)),
+    ]
+    compiled = [tk.jit(f) for f in functions]
+    for rows in (200, 1002, 4097, 9001, 20_000):
+        x = np.ones((rows, columns + 2), dtype)
+        for f, jitted in zip(functions, compiled, strict=True):
+            np.testing.assert_array_equal(jitted(x), f(x.astype(np.float64)).astype(dtype), err_msg=f"{x.shape}")
+
+
+def test_sums_of_blocks_of_three_axes():
+    rng = np.random.default_rng(8)
+    for _ in range(40):
+        columns, deep = int(rng.integers(1, 300)), int(rng.integers(1, 5))
+        x = rng.integers(0, 3, (deep, 160_000 // columns + int(rng.integers(50)), columns + 1)).astype(np.float64)
+        for f in (lambda x: x[:, 1:, 1:].sum(), lambda x: x[:, :, 1:].sum(axis=(0, 1)), lambda x: x[:, 1:].var()):
+            np.testing.assert_allclose(tk.jit(f)(x), f(x), rtol=1e-13, err_msg=f"{x.shape}")
