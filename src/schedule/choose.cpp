@@ -400,7 +400,7 @@ class Chooser {
   }
 
   void fetch_rows_ahead() {
-    if (swept_.empty() || scans_ || !vector_axis_) return;
+    if (swept_.empty() || scans_ || !vector_axis_ || element_count(domain_.extents) == 0) return;
     const SweptRows rows{.outermost = swept_.front(),
                          .innermost = swept_.back(),
                          .lanes = static_cast<LoopVar>(*vector_axis_),

@@ -259,3 +259,15 @@ def test_what_arrays_in_front_find_lies_as_in_numpy(order):
     triples = (pairs, pairs, pairs)
     for key in [(i,), (i, i), (pairs,), triples, (pairs, pairs), (i, slice(None), i), (i, ..., i)]:
         assert tk.jit(lambda x, key=key: x[key])(x).strides == x[key].strides
+
+
+@pytest.mark.parametrize("indices", [(0, 0), (3, 0), (0, 3), (500, 0)])
+@pytest.mark.parametrize("table", [(20_000, 100), (20_000, 0), (20, 100)])
+def test_sums_of_rows_that_nobody_looks_up(table, indices):
+    """Of a large table, rows to come are fetched: of none there is no next one."""
+    x, i = np.ones(table, np.float32), np.zeros(indices, np.int64)
+    functions = [lambda x, i: x[i].sum(axis=1), lambda x, i: x[i + 1].sum(axis=(1, 2))]
+    if table[1] != 0:
+        functions.append(lambda x, i: x[np.where(i > 0, i, 0)].max(axis=-1))
+    for f in functions:
+        assert_same(tk.jit(f)(x, i), f(x, i))
