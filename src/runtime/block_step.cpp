@@ -79,8 +79,7 @@ class BlockRun {
   }
 
   int64_t scratch_bytes() const {
-    const int64_t of_blocks = scratch_.bytes * (is_shared() ? ThreadPool::instance().num_threads() : 1);
-    return std::max(of_blocks, packing().scratch_bytes());
+    return std::max(scratch_.bytes * (is_shared() ? threads_ : 1), packing().scratch_bytes(threads_));
   }
 
  private:
@@ -136,13 +135,11 @@ class BlockRun {
       work(0, tasks, static_cast<std::byte*>(scratch_for_this_thread(scratch_.bytes)));
       return;
     }
-    ThreadPool& pool = ThreadPool::instance();
-    const int workers = pool.num_threads();
     std::byte* base = shared_scratch();
-    pool.run(
+    ThreadPool::instance().run(
         tasks, grain,
         [&](int64_t begin, int64_t end, int worker) { work(begin, end, base + worker * scratch_.bytes); },
-        workers, step_.block_cost * static_cast<double>(tasks));
+        threads_, step_.block_cost * static_cast<double>(tasks));
   }
 
   /// Whether each block is one of many products that are all there is to do.
@@ -258,7 +255,7 @@ class BlockRun {
 
   void pack_ahead() {
     const PackingAhead packing = this->packing();
-    packing.run(packing.scratch_bytes() == 0 ? nullptr : shared_scratch());
+    packing.run(packing.scratch_bytes(threads_) == 0 ? nullptr : shared_scratch(), threads_);
   }
 
   /// Of all threads, for packing and for blocks.
@@ -551,6 +548,7 @@ class BlockRun {
   const BlockStep& step_;
   const BlockMemory& memory_;
   int32_t* failed_check_;
+  const int threads_ = ThreadPool::instance().num_threads();  ///< may be set anew meanwhile
   int64_t slice_rows_;  ///< of a block that are worked on at once
   int64_t batch_ = 1;
   int64_t first_k_ = 0;               ///< of the part of k that is being summed
@@ -591,7 +589,7 @@ Tensor packed_operand(const ProductMethod& method, const BlockOperand& operand, 
     running.packed = to + part * part_bytes;
     PackingAhead packing;
     packing.add(method, is_lhs, running, nullptr);
-    packing.run(nullptr);
+    packing.run(nullptr, ThreadPool::instance().num_threads());
   }
   return packed;
 }

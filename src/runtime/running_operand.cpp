@@ -167,18 +167,15 @@ int64_t PackingAhead::scratch_of_a_thread() const {
   return round_up(of_one, kAlign);
 }
 
-int64_t PackingAhead::scratch_bytes() const {
-  return scratch_of_a_thread() * ThreadPool::instance().num_threads();
-}
+int64_t PackingAhead::scratch_bytes(int threads) const { return scratch_of_a_thread() * threads; }
 
-void PackingAhead::run(std::byte* scratch) const {
+void PackingAhead::run(std::byte* scratch, int threads) const {
   if (all_.empty()) return;
   constexpr double kBytesPerNanosecond = 4;
   int64_t most_bytes = 1;
   for (const One& one : all_) most_bytes = std::max(most_bytes, one.unit_bytes());
-  ThreadPool& pool = ThreadPool::instance();
   const int64_t of_a_thread = scratch_of_a_thread();
-  pool.run(
+  ThreadPool::instance().run(
       all_.back().first + all_.back().count, grain_for(static_cast<double>(most_bytes) / kBytesPerNanosecond),
       [&](int64_t begin, int64_t end, int worker) {
         for (const One& one : all_) {
@@ -187,7 +184,7 @@ void PackingAhead::run(std::byte* scratch) const {
           if (from < to) pack_units(one, from, to, scratch + worker * of_a_thread);
         }
       },
-      pool.num_threads());
+      threads);
   for (const One& one : all_) {  // what was made by steps has no panel before the last
     if (one.largest != nullptr && one.is_made_by_steps())
       note_largest(one, one.running.packed, one.running.about->copies * one.panels_of_copy());

@@ -92,9 +92,9 @@ class PackingAhead {
   /// `largest` becomes the largest magnitude of its elements, if that is larger, unless it is null.
   void add(const ProductMethod& method, bool is_lhs, const RunningOperand& running,
            std::atomic<double>* largest);
-  /// In `scratch` of all threads.
-  void run(std::byte* scratch) const;
-  int64_t scratch_bytes() const;
+  /// By so many threads at most, in `scratch` of all of them.
+  void run(std::byte* scratch, int threads) const;
+  int64_t scratch_bytes(int threads) const;
 
  private:
   /// Units [first, first + count) of all that are packed: panels, or for what is made so that rows are steps

@@ -167,6 +167,7 @@ struct alignas(128) ThreadPool::Run {
     name = profiler::enabled() ? profiler::innermost_name() : std::string_view{};
     audience = profiler::audience();
     failed.store(false, std::memory_order_relaxed);
+    error = nullptr;  // in the child of a fork, that of a run whose caller is not there
     const int count = std::min(most_threads, kMaxRanges);
     const auto first_of = [&](int i) { return (chunks * i + count - 1) / count; };
     for (int i = 0; i < count; ++i) range[static_cast<size_t>(i)].fill(first_of(i), first_of(i + 1));

@@ -1,5 +1,6 @@
 """Many threads at once, and processes that go on after a fork."""
 
+import itertools
 import os
 import signal
 import sys
@@ -164,6 +165,42 @@ def fork_among(run, threads, stop, work, times):
         stop.set()
         for thread in running:
             thread.join()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda a, b: a @ b,  # a part of k at a time
+        lambda a, b: np.maximum(a, 0) @ b,
+        lambda a, b: np.maximum(a[:, :700] @ b[:700], 0) @ b[:500],
+        lambda a, b: np.sort(b, axis=0),
+        lambda a, b: np.tanh(a).sum(axis=1),
+    ],
+)
+def test_how_many_threads_there_are_may_change_during_a_call(function):
+    """What each of them has to itself is there for those that the call began with."""
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal(shape).astype(np.float32) for shape in ((400, 6000), (6000, 500)))
+    f, before, stop = tk.jit(function), tk.num_threads(), threading.Event()
+
+    def change():
+        for count in itertools.cycle((1, 64, 2, 7)):
+            tk.set_num_threads(count)
+            if stop.wait(0.0005):
+                return
+
+    tk.set_num_threads(1)
+    want = f(a, b)
+    changing = threading.Thread(target=change)
+    changing.start()
+    try:
+        end = time.monotonic() + 1.5
+        while time.monotonic() < end:
+            np.testing.assert_array_equal(f(a, b), want)
+    finally:
+        stop.set()
+        changing.join()
+        tk.set_num_threads(before)
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
