@@ -102,6 +102,23 @@ void RandomMaker::add_all_pairs() {
   if (chance(3)) graph_.add(one_of({Op::argmin, Op::argmax}), {made}, {{Attr::axis, some_axis(made)}});
 }
 
+/// Over two axes of a matrix that are not one run in memory; some are so long that tasks share the sum.
+void RandomMaker::add_block_sum() {
+  const DType dtype = float_dtype();
+  const int columns = pick(2, 130);
+  const int rows = chance(3) ? 70'000 / columns + pick(2, 400) : pick(2, 60);
+  Value made = operand(dtype, {rows, columns});
+  if (chance(2)) {
+    made = graph_.add(Op::slice, {made},
+                      {{Attr::starts, Ints{pick(0, 1), 1}},
+                       {Attr::limits, Ints{rows, columns}},
+                       {Attr::steps, Ints{1, pick(1, 2)}}});
+  } else {
+    made = graph_.add(Op::mul, {made, operand(dtype, {columns})});
+  }
+  graph_.add(one_of({Op::reduce_sum, Op::reduce_sum, Op::reduce_max}), {made}, {{Attr::axes, Ints{0, 1}}});
+}
+
 /// Rows of a table, by number, and what is made of them; some numbers beyond the table.
 void RandomMaker::add_gathered_rows() {
   const DType dtype = chance(3) ? this->dtype() : float_dtype();

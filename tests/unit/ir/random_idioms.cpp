@@ -16,7 +16,7 @@ void RandomMaker::add_idiom() {
       &RandomMaker::add_part_of_sorted, &RandomMaker::add_histogram,      &RandomMaker::add_stencil,
       &RandomMaker::add_written_parts,  &RandomMaker::add_pieces,         &RandomMaker::add_running_sums,
       &RandomMaker::add_columns,        &RandomMaker::add_strided_writes, &RandomMaker::add_narrow_reductions,
-      &RandomMaker::add_all_pairs,      &RandomMaker::add_gathered_rows,
+      &RandomMaker::add_all_pairs,      &RandomMaker::add_gathered_rows,  &RandomMaker::add_block_sum,
   };
   (this->*kIdioms[static_cast<size_t>(pick(0, std::size(kIdioms) - 1))])();
 }

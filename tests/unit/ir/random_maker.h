@@ -80,6 +80,7 @@ class RandomMaker {
   void add_narrow_reductions();
   void add_all_pairs();
   void add_gathered_rows();
+  void add_block_sum();
   Value made_operand(DType dtype, const Shape& shape);
 
   std::mt19937 random_;
