@@ -124,14 +124,19 @@ class OutOfReach:
     at_most: list[float]  # times faster, each
 
 
+def is_limit(measured: Measured) -> bool:
+    """Not where somebody takes less: of what stays in caches, say."""
+    return measured.limit is not None and measured.limit <= min(measured.seconds.values(), default=0)
+
+
 def out_of_reach(all_measured: Sequence[Measured]) -> list[OutOfReach]:
     """A call takes the limit at least. A first call takes a later one at least: that compiles nothing."""
     bounds: dict[tuple[float, str], list[tuple[float, str]]] = {}
     for group in GROUPS:
         bounds.setdefault((group.faster, "the best peer"), []).extend(
-            (m.seconds[m.best_peer] / m.limit, m.name)
+            (m.seconds[m.best_peer] / (m.limit or math.inf), m.name)
             for m in all_measured
-            if m.group == group.name and m.best_peer and m.limit and not group.against
+            if m.group == group.name and m.best_peer and is_limit(m) and not group.against
         )
     for peer, factor in FIRST_CALL.items():
         bounds[factor, f"{TITLES[peer]} at a first call"] = [
