@@ -100,10 +100,15 @@ Value* Accumulators::some_are_nan(const Accumulator& accumulator, Value* value) 
   return f_.b.CreateSExt(found, llvm::FixedVectorType::get(bits, lanes));
 }
 
-Value* Accumulators::nan_where_seen(AccumulatorId id, Value* value) {
+/// In which lanes of a register there was one.
+Value* Accumulators::seen_nan(AccumulatorId id) {
   llvm::AllocaInst* slot = slots(id).nan;
   Value* seen = f_.b.CreateLoad(slot->getAllocatedType(), slot);
-  if (!f_.code.cpu.avx512) seen = f_.b.CreateICmpNE(seen, f_.lanes.zero(seen->getType()));
+  return f_.code.cpu.avx512 ? seen : f_.b.CreateICmpNE(seen, f_.lanes.zero(seen->getType()));
+}
+
+Value* Accumulators::nan_where_seen(AccumulatorId id, Value* value) {
+  Value* seen = seen_nan(id);
   llvm::SmallVector<int, 64> order;
   for (unsigned i = 0; i < lanes_of(value); ++i) order.push_back(static_cast<int>(i % lanes_of(seen)));
   Value* nan = llvm::ConstantFP::getNaN(value->getType());
@@ -428,9 +433,7 @@ Value* Accumulators::found(AccumulatorId id) {
     const Scalar high = f_.lanes.handle(lanes_from(best, half, half));
     best = f_.lanes[better_number(f_.lanes, accumulator.op, low, high)];
   }
-  Value* seen = f_.b.CreateLoad(slots(id).nan->getAllocatedType(), slots(id).nan);
-  if (!f_.code.cpu.avx512) seen = f_.b.CreateICmpNE(seen, f_.lanes.zero(seen->getType()));
-  return f_.b.CreateSelect(f_.lanes.any(seen), llvm::ConstantFP::getNaN(best->getType()), best);
+  return f_.b.CreateSelect(f_.lanes.any(seen_nan(id)), llvm::ConstantFP::getNaN(best->getType()), best);
 }
 
 Value* Accumulators::read(const Read& read) {

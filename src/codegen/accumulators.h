@@ -54,6 +54,7 @@ class Accumulators {
   bool searches_floats(const Accumulator& accumulator) const;
   unsigned lanes_of_a_register(const Accumulator& accumulator) const;
   llvm::Value* some_are_nan(const Accumulator& accumulator, llvm::Value* value);
+  llvm::Value* seen_nan(AccumulatorId id);
   llvm::Value* nan_where_seen(AccumulatorId id, llvm::Value* value);
   void search(AccumulatorId id, llvm::Value* value);
   llvm::Value* found(AccumulatorId id);
