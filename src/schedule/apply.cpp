@@ -244,6 +244,8 @@ void apply_one(LoopKernel& kernel, const FetchAhead& decision) { fetch_ahead(ker
 
 void apply_one(LoopKernel& kernel, const FetchOn& decision) { fetch_on(kernel, decision); }
 
+void apply_one(LoopKernel& kernel, const FetchToKeep& decision) { fetch_to_keep(kernel, decision); }
+
 void apply_one(LoopKernel& kernel, const KeepNeighbours& decision) { keep_neighbours(kernel, decision); }
 
 void apply_one(LoopKernel& kernel, const KeepRows& decision) { keep_rows(kernel, decision); }
@@ -360,6 +362,10 @@ std::string to_string(const Decision& decision, const LoopKernel& kernel) {
     }
     std::string operator()(const FetchOn& d) const {
       return "fetch " + names_of(d.buffers) + " a page ahead along " + name(d.var);
+    }
+    std::string operator()(const FetchToKeep& d) const {
+      return "fetch the rows of " + names_of(d.buffers) + " that are new " + std::to_string(d.later) + " " +
+             name(d.row) + " later";
     }
   };
   return std::visit(Visitor{kernel}, decision);

@@ -271,18 +271,21 @@ class Chooser {
     if (extent(var) < kShort * lanes || has_ranges_to_separate(result_.loops)) return;
     if (!choose_kept_neighbours(result_.loops, var, cpu_)) return;
     int64_t rows = 1;
+    std::optional<LoopVar> row;
     if (rows_.size() >= 2) {
-      const LoopVar row = rows_[rows_.size() - 2];
-      rows = rows_that_share_reads(result_.loops, row, var, cpu_);
-      if (rows > 1) decide(Split{row, rows});
+      row = rows_[rows_.size() - 2];
+      rows = rows_that_share_reads(result_.loops, *row, var, cpu_);
+      if (rows > 1) decide(Split{*row, rows});
     }
     const auto decision = choose_kept_neighbours(result_.loops, var, cpu_);
     if (!decision) return;
     decide(*decision);
     decide(Vectorise{decision->kept, lanes});
+    if (!row) return;
+    if (const auto fetch = choose_fetch_to_keep(result_.loops, *row, *decision, rows, cpu_)) decide(*fetch);
     if (rows == 1) return;
     const auto before = static_cast<LoopVar>(result_.loops.variables.size());
-    decide(KeepRows{rows_[rows_.size() - 2], decision->kept, before});
+    decide(KeepRows{*row, decision->kept, before});
     decide(Unroll{before});
   }
 

@@ -188,6 +188,36 @@ void for_each_read_in_order(const LoopKernel& kernel, LoopVar var,
   });
 }
 
+/// Where a read is among those of the rows: what is added to their number, negative if they are counted
+/// backwards. Nullopt where it is not known, or the same for all rows.
+std::optional<int64_t> place_among_rows(const Load& load, LoopVar row) {
+  for (const Index& index : load.index) {
+    if (!mentions(index, row)) continue;
+    const std::optional<int64_t> step = linear_coefficient(index, row);
+    return step ? std::optional(*step > 0 ? index.constant : -index.constant) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+/// The read of `buffer` that goes furthest in the direction in which rows follow each other, of those that the
+/// loop over `kept` makes in the order in which it lies.
+std::optional<Load> furthest_read(const LoopKernel& kernel, LoopVar row, LoopVar kept, BufferId buffer) {
+  std::optional<Load> furthest;
+  for_each_read_in_order(kernel, kept, [&](const Loop&, const Load& load) {
+    const std::optional<int64_t> place = place_among_rows(load, row);
+    if (load.buffer == buffer && place && (!furthest || place > place_among_rows(*furthest, row)))
+      furthest = load;
+  });
+  return furthest;
+}
+
+/// Puts them before all else in every loop over `var`.
+void insert_first(LoopKernel& kernel, LoopVar var, const std::vector<Stmt>& fetches) {
+  walk(kernel.nests[0].root, {.enter = [&](Loop& loop) {
+         if (loop.var == var) loop.body.insert(loop.body.begin(), fetches.begin(), fetches.end());
+       }});
+}
+
 }  // namespace
 
 std::optional<FetchAhead> choose_fetch_ahead(const LoopKernel& kernel, const SweptRows& rows,
@@ -270,9 +300,38 @@ void fetch_on(LoopKernel& kernel, const FetchOn& decision) {
           extents);
     fetches.emplace_back(std::move(fetch));
   });
-  walk(kernel.nests[0].root, {.enter = [&](Loop& loop) {
-         if (loop.var == decision.var) loop.body.insert(loop.body.begin(), fetches.begin(), fetches.end());
-       }});
+  insert_first(kernel, decision.var, fetches);
+}
+
+std::optional<FetchToKeep> choose_fetch_to_keep(const LoopKernel& kernel, LoopVar row,
+                                                const KeepNeighbours& kept, int64_t later, const Cpu& cpu) {
+  if (kernel.nests.size() != 1) return std::nullopt;
+  FetchToKeep decision{row, kept.var, kept.kept, later, {}};
+  for_each_read_in_order(kernel, kept.kept, [&](const Loop&, const Load& load) {
+    if (kernel[load.buffer].type.bytes() > cpu.l2_bytes && !contains(decision.buffers, load.buffer) &&
+        furthest_read(kernel, row, kept.kept, load.buffer))
+      decision.buffers.push_back(load.buffer);
+  });
+  return decision.buffers.empty() ? std::nullopt : std::optional(decision);
+}
+
+void fetch_to_keep(LoopKernel& kernel, const FetchToKeep& decision) {
+  std::vector<Stmt> fetches;
+  const Extents extents = kernel.extents_function();
+  for (BufferId buffer : decision.buffers) {
+    const Load load = furthest_read(kernel, decision.row, decision.kept, buffer).value();
+    Prefetch fetch{load.buffer, load.index};
+    for (Index& index : fetch.index)
+      index = substitute(
+          index,
+          [&](LoopVar var) {
+            if (var == decision.kept) return Index::of(decision.var);
+            return var == decision.row ? Index::of(var) + Index(decision.later) : Index::of(var);
+          },
+          extents);
+    fetches.emplace_back(std::move(fetch));
+  }
+  insert_first(kernel, decision.var, fetches);
 }
 
 }  // namespace tokamak

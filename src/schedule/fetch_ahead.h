@@ -25,4 +25,11 @@ std::optional<FetchOn> choose_fetch_on(const LoopKernel& kernel, LoopVar var, co
 
 void fetch_on(LoopKernel& kernel, const FetchOn& decision);
 
+/// The same of rows that are kept, in the loop over `kept`, for one over `var` (neighbours.h): during the second
+/// memory would be idle. `later`: as many rows as are kept at a time.
+std::optional<FetchToKeep> choose_fetch_to_keep(const LoopKernel& kernel, LoopVar row,
+                                                const KeepNeighbours& kept, int64_t later, const Cpu& cpu);
+
+void fetch_to_keep(LoopKernel& kernel, const FetchToKeep& decision);
+
 }  // namespace tokamak

@@ -99,6 +99,16 @@ struct FetchOn {
   std::vector<BufferId> buffers;
 };
 
+/// While the loop over `var` uses what a row has kept, what such a row, so many later, reads from `buffers` is
+/// brought into the cache; but for what the rows before it have read by then.
+struct FetchToKeep {
+  LoopVar row;
+  LoopVar var;
+  LoopVar kept;
+  int64_t later;
+  std::vector<BufferId> buffers;
+};
+
 /// The vector loop over rows goes inside the sweeps: all rows of it are swept side by side, and their
 /// accumulators lie in memory.
 struct Sink {
@@ -169,7 +179,7 @@ struct Unroll {
 
 using Decision = std::variant<Collapse, Split, Tile, Vectorise, Widen, Jam, Limit, Cascade, SplitSweep,
                               Separate, Parallelise, Stream, FetchAhead, FetchOn, Sink, Stage, Turn,
-                              KeepNeighbours, KeepRows, FinishTogether, Stagger, Align, Unroll>;
+                              FetchToKeep, KeepNeighbours, KeepRows, FinishTogether, Stagger, Align, Unroll>;
 using Schedule = std::vector<Decision>;
 
 /// A kernel's loops with the decisions that made them what they are.
