@@ -273,15 +273,17 @@ void fetch_ahead(LoopKernel& kernel, const FetchAhead& decision) {
 }
 
 std::optional<FetchOn> choose_fetch_on(const LoopKernel& kernel, LoopVar var, const Cpu& cpu) {
-  constexpr double kLongBody = 8;  // through shorter ones the processor gets to the next page by itself
+  constexpr double kLongBody = 8;  // of each array: through shorter ones the processor is soon at the next page
   if (kernel.nests.size() != 1) return std::nullopt;
   FetchOn decision{var, {}};
+  double cost = 0;
   for_each_read_in_order(kernel, var, [&](const Loop& loop, const Load& load) {
-    if (kernel[load.buffer].type.bytes() > cpu.l2_bytes && !contains(decision.buffers, load.buffer) &&
-        sizes_of(kernel, loop).cost >= kLongBody)
-      decision.buffers.push_back(load.buffer);
+    if (kernel[load.buffer].type.bytes() <= cpu.l2_bytes || contains(decision.buffers, load.buffer)) return;
+    decision.buffers.push_back(load.buffer);
+    cost = std::max(cost, sizes_of(kernel, loop).cost);
   });
-  return decision.buffers.empty() ? std::nullopt : std::optional(decision);
+  const bool is_long = cost >= kLongBody * static_cast<double>(decision.buffers.size());
+  return decision.buffers.empty() || !is_long ? std::nullopt : std::optional(decision);
 }
 
 void fetch_on(LoopKernel& kernel, const FetchOn& decision) {
