@@ -337,7 +337,7 @@ BlockHeader* BufferPool::allocate_fresh(int64_t bytes, int size_class) {
   void* data = nullptr;
   for (int attempt = 0; attempt < 2 && block != nullptr && data == nullptr; ++attempt) {
     if (attempt == 1 && trim() == 0) break;
-    if (memory_is_available(capacity)) data = system_allocate(capacity);
+    if (memory_is_available(capacity)) data = system_allocate(capacity, bytes);
   }
   if (data == nullptr) {
     delete block;

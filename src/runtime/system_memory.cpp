@@ -3,11 +3,13 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
 #include "runtime/buffer_pool.h"
 #include "runtime/machine.h"
+#include "support/rounding.h"
 #include "support/sizes.h"
 
 namespace tokamak {
@@ -16,7 +18,23 @@ namespace {
 
 constexpr int64_t kCheckedFrom = int64_t{256} << 20;
 
-void* map_huge(int64_t capacity) {
+/// Asks for huge pages; but not where a large block's array ends, if it would leave more than a hundredth of
+/// what it takes unused there.
+void advise_huge(char* data, int64_t capacity, int64_t bytes) {
+  constexpr int64_t kLarge = 8 * kHugePage;
+  constexpr int64_t kHundredth = 100;
+  const auto advise = [&](int64_t from, int64_t to) {  // a kernel without huge pages is all right too
+    if (from < to) madvise(data + from, static_cast<size_t>(to - from), MADV_HUGEPAGE);
+  };
+  const int64_t last = round_down(bytes, kHugePage);
+  const int64_t end = std::min(last + kHugePage, capacity);
+  const bool is_wasteful = bytes > last && bytes >= kLarge && (end - bytes) * kHundredth > bytes;
+  if (!is_wasteful) return advise(0, capacity);
+  advise(0, last);
+  advise(end, capacity);
+}
+
+void* map_huge(int64_t capacity, int64_t bytes) {
   // Mapping 2 MB more than needed leaves room to start at a boundary; what sticks out is unmapped again.
   const size_t mapped = static_cast<size_t>(capacity + kHugePage);
   void* start = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -27,15 +45,14 @@ void* map_huge(int64_t capacity) {
   if (aligned > address) munmap(start, aligned - address);
   if (address + mapped > end) munmap(reinterpret_cast<void*>(end), address + mapped - end);
   void* data = reinterpret_cast<void*>(aligned);
-  madvise(data, static_cast<size_t>(capacity),
-          MADV_HUGEPAGE);  // a kernel without huge pages is all right too
+  advise_huge(static_cast<char*>(data), capacity, bytes);
   return data;
 }
 
 }  // namespace
 
-void* system_allocate(int64_t capacity) {
-  if (capacity >= kHugePage) return map_huge(capacity);
+void* system_allocate(int64_t capacity, int64_t bytes) {
+  if (capacity >= kHugePage) return map_huge(capacity, bytes);
   return std::aligned_alloc(kBlockAlignment, static_cast<size_t>(capacity));
 }
 

@@ -8,8 +8,8 @@
 namespace tokamak {
 
 /// `capacity` bytes, or nullptr. From 2 MB up: mapped on its own at a 2 MB boundary, advised to use huge
-/// pages. Below: 64-byte aligned, from malloc.
-void* system_allocate(int64_t capacity);
+/// pages for an array of `bytes`. Below: 64-byte aligned, from malloc.
+void* system_allocate(int64_t capacity, int64_t bytes);
 void system_free(void* data, int64_t capacity);
 
 /// Whether the machine has that much left. Small blocks are not checked: the answer costs some 50

@@ -2,9 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -72,6 +74,23 @@ TEST_F(BufferPoolTest, BlocksAreAlignedAndWritable) {
     const int64_t alignment = bytes >= kHugePage ? kHugePage : kBlockAlignment;
     EXPECT_EQ(reinterpret_cast<uintptr_t>(block.data()) % alignment, 0u) << bytes;
     std::memset(block.data(), 0xab, bytes);
+  }
+}
+
+/// Of the block's memory, what is there.
+int64_t resident_bytes(const Block& block) {
+  const auto page = static_cast<int64_t>(sysconf(_SC_PAGESIZE));
+  std::vector<unsigned char> pages(static_cast<size_t>(block.capacity() / page));
+  EXPECT_EQ(mincore(block.data(), static_cast<size_t>(block.capacity()), pages.data()), 0);
+  return page * std::count_if(pages.begin(), pages.end(), [](unsigned char one) { return (one & 1) != 0; });
+}
+
+TEST_F(BufferPoolTest, HugePagesTakeLittleThatIsNotUsed) {
+  for (int64_t bytes : {16 * kMegabyte + 5000, 33 * kMegabyte, 34 * kMegabyte, 201 * kMegabyte}) {
+    const Block block = pool.allocate(bytes);
+    std::memset(block.data(), 1, static_cast<size_t>(bytes));
+    EXPECT_GE(resident_bytes(block), bytes);
+    EXPECT_LE(resident_bytes(block), bytes + bytes / 100 + 4096) << bytes;
   }
 }
 
