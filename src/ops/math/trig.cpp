@@ -62,7 +62,7 @@ Expr cosine_rest(Expr z) {
 /// (r - r_error)^2: fma takes the error in for free, and without it the cosine does so.
 Expr squared(const TrigReduction& reduced) {
   Expr r = reduced.r;
-  return r.has_fma() ? mul_add(r, r, r * (reduced.r_error * -2.0)) : r * r;
+  return r.has_fma() ? mul_add(r, r, -(r * (reduced.r_error + reduced.r_error))) : r * r;
 }
 
 /// cos(r - r_error).
