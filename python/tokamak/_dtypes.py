@@ -46,6 +46,11 @@ def is_float(dtype: np.dtype[Any]) -> bool:
     return dtype.kind == "f" or is_bfloat16(dtype)
 
 
+def limits_of_float(dtype: np.dtype[Any]) -> Any:
+    """NumPy's finfo, which does not know bfloat16."""
+    return sys.modules["ml_dtypes"].finfo(dtype) if is_bfloat16(dtype) else np.finfo(dtype)
+
+
 def is_integer(dtype: np.dtype[Any]) -> bool:
     return dtype.kind in "iu"
 

@@ -225,6 +225,35 @@ def test_bfloat16_stays(rng):
     assert tk.jit(np.matmul)(a, b.astype(np.float32)).dtype == np.float32
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: np.clip(x, -0.5, 0.5),
+        lambda x: np.clip(x, 0, 1),
+        lambda x: np.clip(x, None, 1),
+        lambda x: np.clip(x, x, x),
+        lambda x: x.clip(np.float32(0), None),
+        lambda x: abs(x) ** 0.5,
+        lambda x: x**2.0,
+        lambda x: x**2,
+        lambda x: x**-1.0,
+    ],
+)
+def test_bfloat16_becomes_what_it_does_in_numpy(rng, function):
+    x = (small_array(rng, (4, 30), np.float32) + 3).astype(ml_dtypes.bfloat16)
+    with np.errstate(all="ignore"):
+        wanted = function(x)
+    got = tk.jit(function)(x)
+    assert got.dtype == wanted.dtype
+    np.testing.assert_allclose(got.astype(np.float64), wanted.astype(np.float64), rtol=2**-8)
+
+
+def test_numbers_for_others_of_bfloat16():  # of which NumPy takes it for an integer
+    x = np.array([np.nan, np.inf, -np.inf, 1], ml_dtypes.bfloat16)
+    most = ml_dtypes.finfo(ml_dtypes.bfloat16).max
+    assert tk.jit(np.nan_to_num)(x).tolist() == [0, most, -most, 1]
+
+
 def test_float16_is_summed_wide():
     ones = np.ones((1, 4096), np.float16)
     assert tk.matmul(ones, ones.T)[0, 0] == 4096  # in f16, 2048 + 1 is 2048

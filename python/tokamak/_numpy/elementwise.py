@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 from typing import Any
@@ -26,7 +27,7 @@ from .._ops import (
 from .._registry import implements
 from .joining import common_dtype
 from .reductions import all_
-from .ufuncs import call, check_casting
+from .ufuncs import call, check_casting, kind_of
 
 
 def _in(value: Any, dtype: np.dtype[Any]) -> Any:
@@ -95,10 +96,12 @@ def _clipped(a: Any, low: Any, high: Any, dtype: Any, casting: Any) -> Any:
         high = None if type(high) is int and high >= limits.max else _at_most(high, limits.max, "min")
     if low is None and high is None:
         return call(np.positive, strong(x, x.dtype), dtype=dtype, casting=casting)
-    kinds = [x, *[kept_number(bound) for bound in (low, high) if bound is not None]]
-    common = common_dtype(kinds) if dtype is None else _dtypes.check(dtype)
-    for bound in kinds[1:]:
-        check_casting(np.maximum, [x, bound], common, casting)
+    bounds = [bound if bound is None else kept_number(bound) for bound in (low, high)]
+    kinds = [bound if bound is None else kind_of(bound) for bound in (x, *bounds)]
+    common = _dtypes.check(_clipped_dtype(*kinds) if dtype is None else dtype)
+    for bound in bounds:
+        if bound is not None:
+            check_casting(np.maximum, [x, bound], common, casting)
     try:
         x = convert(x, common)
         low = low if low is None else _in(low, common)
@@ -111,6 +114,12 @@ def _clipped(a: Any, low: Any, high: Any, dtype: Any, casting: Any) -> Any:
         return x
     except OverflowError as error:
         fail(UserOverflowError, f"np.clip: {error}")
+
+
+@functools.cache
+def _clipped_dtype(*kinds: Any) -> Any:
+    """NumPy itself decides, of kinds of an array and its bounds, which may be None."""
+    return np.clip(*[np.empty(0, kind) if isinstance(kind, np.dtype) else kind and kind(0) for kind in kinds]).dtype
 
 
 def _are_numbers(x: Any, low: Any, high: Any) -> bool:
@@ -189,7 +198,7 @@ def _numbers_for_others(array: Any, nan: float, posinf: Any, neginf: Any) -> Any
     dtype = array.dtype
     if not _dtypes.is_float(dtype):
         return array
-    limits = np.finfo(dtype)
+    limits = _dtypes.limits_of_float(dtype)
     high = limits.max if posinf is None else posinf
     low = limits.min if neginf is None else neginf
     infinite = apply("is_inf", array)

@@ -129,7 +129,7 @@ def _times_log_ratio(x: Any, y: Any) -> Any:
     """x log(x / y) for positive numbers: near 1, and where the ratio cannot be represented, by other means."""
     ratio = x / y
     near = call(np.logical_and, ratio > 0.5, ratio < 2.0)
-    limits = np.finfo(x.dtype)
+    limits = _dtypes.limits_of_float(x.dtype)
     fits = call(np.logical_and, ratio > float(limits.tiny), ratio < math.inf)
     apart = apply("log", x) - apply("log", y)
     log = where(fits, apply("log", where(fits, ratio, 1.0)), apart)

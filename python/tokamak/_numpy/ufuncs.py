@@ -292,7 +292,7 @@ Loop = tuple[DType, ...]
 _loops: dict[Any, Loop] = {}
 
 
-def _kind_of(operand: Any) -> Any:
+def kind_of(operand: Any) -> Any:
     """What resolve_dtypes takes for an operand: a dtype, or the type of a Python number."""
     if isinstance(operand, ArrayBase):
         weak = operand._weak
@@ -303,7 +303,7 @@ def _kind_of(operand: Any) -> Any:
 
 
 def loop_of(ufunc: np.ufunc, operands: Sequence[Any], signature: Any, casting: str) -> Loop:
-    kinds = tuple(map(_kind_of, operands))
+    kinds = tuple(map(kind_of, operands))
     for kind in kinds:
         if not isinstance(kind, type):
             break
@@ -451,4 +451,6 @@ def _shorter_power(operands: list[Any], signature: Any) -> Any:
     if not _dtypes.is_float(base.dtype):
         return None
     short = {2: np.square, 1: np.positive, 0.5: np.sqrt, -1: np.reciprocal}.get(exponent)
-    return None if short is None else call(short, base)
+    if short is None or loop_of(np.power, operands, None, "same_kind")[0] != base.dtype:
+        return None
+    return call(short, base)

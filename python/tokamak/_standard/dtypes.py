@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -67,7 +66,7 @@ def finfo(type: Any, /) -> FloatLimits:
     dtype = _dtype_of(type)
     if not _dtypes.is_float(dtype):
         fail(UserTypeError, f"finfo: {dtype} is not floating-point; iinfo tells about integers")
-    found = sys.modules["ml_dtypes"].finfo(dtype) if _dtypes.is_bfloat16(dtype) else np.finfo(dtype)
+    found = _dtypes.limits_of_float(dtype)
     eps, high, low, normal = (
         float(getattr(found, name)) for name in ("eps", "max", "min", "smallest_normal")
     )
