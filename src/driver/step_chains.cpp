@@ -212,6 +212,7 @@ class Growing {
     least_tasks_ = least_tasks;
     task_cost_ = std::max(task_cost_, step.kernel->nests[0].task_cost);
     most_tasks_ = std::max(most_tasks_, step.kernel->nests[0].root.extent);
+    last_task_ = std::max(last_task_, step.kernel->nests[0].root.extent + shift);
     steps_.push_back(&footprints);
     streams_ = reach.streams;
     chain_.shifts.push_back(shift);
@@ -224,7 +225,7 @@ class Growing {
     const int64_t fitting = std::min(cpu_.l2_bytes / 2 / task_bytes_, most_tasks_ / kLeastBlocks);
     chain_.block_tasks = std::max({fitting, least_tasks_, int64_t{1}});
     if (task_cost_ * static_cast<double>(chain_.block_tasks) < kLeastNanoseconds) return std::nullopt;
-    chain_.blocks = divided_up(most_tasks_ + chain_.shifts.back(), chain_.block_tasks);
+    chain_.blocks = divided_up(last_task_, chain_.block_tasks);
     if (chain_.blocks < kLeastBlocks) return std::nullopt;
     return std::move(chain_);
   }
@@ -260,6 +261,7 @@ class Growing {
   int64_t task_bytes_ = 0;   ///< of all places
   int64_t least_tasks_ = 1;  ///< of a block
   int64_t most_tasks_ = 0;   ///< of a step
+  int64_t last_task_ = 0;    ///< the end of all tasks, shifted
   double task_cost_ = 0;
   bool streams_ = false;  ///< the last one
 };

@@ -9,8 +9,9 @@
 namespace tokamak {
 
 /// Consecutive steps of a program, each with one nest. Task t of a step belongs to block (t + shift) /
-/// block_tasks, where a later step has a larger shift: all that a block of it reads or overwrites was written
-/// or read by steps before it in the same block, or in those before.
+/// block_tasks. A step that shares memory with those before it has a shift that is large enough for all that a
+/// block of it reads or overwrites to be written or read by them in the same block, or in those before; one
+/// that shares none has none.
 ///
 ///   task      0 1 2 3 4 5 6 7 8 9
 ///   step 0    a a a a b b b b c c

@@ -166,6 +166,26 @@ def test_a_profile_has_every_step_once():
     assert sum(one.end_ns - one.start_ns for one in kernels) <= call.end_ns - call.start_ns
 
 
+def slopes(u):
+    made = np.zeros_like(u)
+    made[1:-1, 1:-1] = u[2:, 1:-1] + u[:-2, 1:-1] - u[1:-1, 2:] + u[1:-1, :-2]
+    return made
+
+
+@pytest.mark.parametrize("rows", [512, 600, 768, 800, 1000, 1003, 1536])
+@pytest.mark.parametrize("unrelated", [lambda v: v + 1, lambda v: v[:, ::2] * v[:, 1::2]])
+def test_a_step_that_shares_nothing_ends_after_the_others_have(rows, unrelated):
+    """It runs behind no other step, and so does not tell how many blocks there are."""
+
+    def run(u, v):
+        return slopes(slopes(u)), unrelated(v)
+
+    u, v = np.ones((rows, 1000)), np.ones((rows, 1000), np.float32)
+    tk.jit(lambda x: x * 7.5)(u)  # what results are not, but memory then has
+    for got, wanted in zip(tk.jit(run)(u, v), run(u, v), strict=True):
+        np.testing.assert_array_equal(got, wanted)
+
+
 @settings(max_examples=25, deadline=None)
 @given(
     st.integers(300, 900),

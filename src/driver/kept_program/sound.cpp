@@ -96,8 +96,14 @@ class Soundness {
         return false;
       if (chain.shifts.size() > program_.steps.size() - chain.first) return false;
       end = chain.end();
-      for (size_t i = chain.first; i < end; ++i)
-        if (program_.steps[i].block != nullptr || program_.steps[i].kernel->nests.size() != 1) return false;
+      for (size_t i = chain.first; i < end; ++i) {
+        const Program::Step& step = program_.steps[i];
+        if (step.block != nullptr || step.kernel->nests.size() != 1) return false;
+        const int64_t tasks = step.kernel->nests[0].root.extent;
+        const int64_t shift = chain.shifts[i - chain.first];
+        if (shift < 0 || shift > INT64_MAX - tasks) return false;
+        if (tasks > 0 && (tasks + shift - 1) / chain.block_tasks >= chain.blocks) return false;
+      }
     }
     return true;
   }
