@@ -146,6 +146,8 @@ class Arguments:
 
     def key(self, call: Call) -> Any:
         """Calls with equal keys share a table of programs."""
+        if not call.statics:
+            return call.structure, ()
         return call.structure, tuple((where, _tree.key_of(value)) for where, value in call.statics)
 
     def explain_unhashable(self, call: Call) -> None:

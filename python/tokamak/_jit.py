@@ -103,9 +103,9 @@ class JitCore:
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         call = self.arguments.take_apart(args, kwargs)
-        if _arguments.is_traced(call):
+        as_arrays = Array in map(type, call.leaves)
+        if as_arrays and _arguments.is_traced(call):
             return self.function(*args, **kwargs)  # inside another jitted function: it becomes part of that
-        as_arrays = any(type(leaf) is Array for leaf in call.leaves)
         table = self._table_for(call)
         result = table.call(call.leaves, as_arrays)
         if result is NotImplemented and _native.is_tracing() and self._tracer.reached(call).is_traced:
@@ -271,7 +271,7 @@ class JitCore:
             traced.plan.taken,
             traced.plan.form,
             traced.plan.build,
-            [value for _, value in call.statics],
+            [value for _, value in call.statics] if call.statics else [],
             guards,
             traced.known.positions,
             traced.orders,

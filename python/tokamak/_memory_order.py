@@ -84,6 +84,13 @@ def laid_out(x: Array, order: Sequence[int]) -> Array:
     return _permuted(row_major, back)._with_weak(x._weak)
 
 
+def laid_out_by(x: Array, strides: tuple[int, ...]) -> Array:
+    """The elements of x in memory in the order that the strides of an array of its shape tell."""
+    if strides == _sharing.row_strides(x.shape) and _native.lies_by_rows(x) and not _is_repeated(x):
+        return x  # as most do
+    return laid_out(x, order_by(x.shape, strides))
+
+
 def by_rows(x: Array) -> Array:
     """The elements of x with their axes in memory in the order in which they are, as those of most arrays lie already."""
     return x if are_by_rows((x,)) else laid_out(x, range(x.ndim))

@@ -67,7 +67,7 @@ class Known(NamedTuple):
 
     @property
     def key(self) -> Any:
-        return tuple((name, _tree.key_of(value)) for name, value in self.values)
+        return tuple((name, _tree.key_of(value)) for name, value in self.values) if self.values else ()
 
 
 class Numbers:

@@ -31,12 +31,15 @@ def states(found: list[Any]) -> State:
 
 
 def is_drawn(before: State) -> bool:
-    return any(_state_of(generator) != state for generator, state in before)
+    for generator, state in before:
+        if _state_of(generator) != state:
+            return True
+    return False
 
 
 def are_loaded_since(before: State) -> bool:
     """Whether NumPy has loaded its random numbers meanwhile: whether some were drawn then is not known."""
-    return any(generator is None for generator, _ in before) and "numpy.random" in sys.modules
+    return before[-1][0] is None and "numpy.random" in sys.modules
 
 
 def refuse(name: str, generators: list[Any], run: Callable[[], Any]) -> NoReturn:

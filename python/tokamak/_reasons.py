@@ -44,8 +44,8 @@ def record(
     return Record(
         key,
         {name: _type_of(leaf) for name, leaf in zip(names, leaves, strict=True)},
-        {name: _short(value) for name, value in statics},
-        {name: _short(value) for name, value in numbers},
+        {name: _short(value) for name, value in statics} if statics else {},
+        {name: _short(value) for name, value in numbers} if numbers else {},
         captured,
         _native.checks(),
     )

@@ -48,7 +48,7 @@ def plan(returned: Any, watch: Watch, arguments: list[Array]) -> Plan:
     leaves: list[Any] = []
     structure = _tree.flatten(returned, leaves)
     results = len(leaves)
-    is_applied = bool(changes) or any(type(leaf) is Container for leaf in leaves)
+    is_applied = bool(changes) or Container in map(type, leaves)
     if is_applied:
         leaves = []
         everything = (returned, *(watch.with_containers(value) for _, value in changes))
@@ -73,9 +73,9 @@ def plan(returned: Any, watch: Watch, arguments: list[Array]) -> Plan:
                 steps = (_array_without_axes,)
             arrays.append(array if array._weak is None else _ops.strong(array, array.dtype))
         after.append(functools.partial(_follow, steps) if steps else None)
-    if all(position < 0 for position in taken):
+    if max(taken, default=-1) < 0:
         taken = []
-    if not is_applied and all(step is None for step in after):
+    if not is_applied and not any(after):
         if structure == _tree.LEAF:
             return Plan(arrays, taken, "one", None)
         if isinstance(structure, tuple) and structure[0] in ("tuple", "list"):

@@ -99,7 +99,7 @@ class Place:
 
     def write(self, value: Any) -> None:
         if self.parent is None:
-            self.root.set(_memory_order.laid_out(value, _memory_order.order_by(value.shape, self.strides)))
+            self.root.set(_memory_order.laid_out_by(value, self.strides))
         else:
             self.parent.write(self.step.put_back(self.parent.read(), value))
 

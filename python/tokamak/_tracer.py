@@ -124,7 +124,7 @@ class Tracer:
         trace = _native.Trace(_arguments.identifier(self._name))
         try:
             parameters = _arguments.identifiers(names)
-            values = [trace.parameter(name, leaf) for name, leaf in zip(parameters, call.leaves, strict=True)]
+            values = list(map(trace.parameter, parameters, call.leaves))
             for value, leaf in zip(values, call.leaves, strict=True):
                 if isinstance(leaf, (np.ndarray, Array)):
                     strides = [stride // leaf.itemsize for stride in leaf.strides]
@@ -141,8 +141,9 @@ class Tracer:
                 returned, watch = self._run_asked(call, given, captured, asked)
             plan = _results.plan(returned, watch, values)
             written, elements = _parts.written(values, trace)
-            lying = [_sharing.given_strides_of(array) for array in plan.arrays]
-            lying += [_parts.strides_of(values[argument], part) for argument, part, _ in written]
+            lying = list(map(_sharing.given_strides_of, plan.arrays))
+            for argument, part, _ in written:
+                lying.append(_parts.strides_of(values[argument], part))
             graph, orders = trace.finish(plan.arrays + elements, lying)
         finally:
             trace.abandon()
@@ -181,7 +182,9 @@ class Tracer:
     ) -> tuple[Any, _results.Watch]:
         args, kwargs = _arguments.put_together(call, values)
         watch = _results.Watch(call.structure, args, kwargs)
-        kwargs.update({name: value for name, value in call.statics if isinstance(name, str)})
+        for name, value in call.statics:
+            if isinstance(name, str):
+                kwargs[name] = value
         drawn = _random.states(captured.generators)
         try:
             with (

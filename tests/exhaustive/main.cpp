@@ -1,15 +1,4 @@
 // Every value of small floats and integers through native code: see docs/numerics.md and docs/reliability.md.
-//
-//   exhaustive functions [--function NAME]... [--type f16|bf16|f32|f64]... [--isa CPU]... [--sample N]
-//   [--jobs J]
-//                        [--results FILE]
-//     Functions of one float: all values of f16, bf16 and f32; of f64 what is hard, and random ones.
-//     --sample: N of f32 and f64.
-//   exhaustive pairs [--function NAME]... [--type i8|u8]... [--isa CPU]... [--some] [--results FILE]
-//     Operations of two integers of 8 bits: all pairs, at all places. --some: at fewer.
-//
-// What is found is printed, and added as lines of JSON to the file. CPU is what TOKAMAK_CPU may be; without
-// any, all that this machine has are tried, each in a process of its own.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,6 +10,7 @@
 #include <iostream>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
 
 #include "exhaustive/hard_cases.h"
 #include "exhaustive/measure.h"
@@ -56,8 +46,24 @@ struct Asked {
   }
 };
 
+constexpr const char* kUsage = R"(usage:
+  exhaustive functions [--function NAME]... [--type f16|bf16|f32|f64]... [--isa CPU]... [--sample N]
+                       [--jobs J] [--results FILE]
+    Functions of one float: all values of f16, bf16 and f32; of f64 what is hard, and random ones.
+    --sample: N of f32 and f64.
+  exhaustive pairs [--function NAME]... [--type i8|u8]... [--isa CPU]... [--some] [--results FILE]
+    Operations of two integers of 8 bits: all pairs, at all places. --some: at fewer.
+
+What is found is printed, and added as lines of JSON to the file. CPU is what TOKAMAK_CPU may be; without
+any, all that this machine has are tried, each in a process of its own.
+)";
+
+bool asks_for_help(std::span<char*> words) {
+  return std::ranges::any_of(words, [](std::string_view word) { return word == "--help" || word == "-h"; });
+}
+
 Asked parse(std::span<char*> words) {
-  if (words.size() < 2) throw std::invalid_argument("say functions or pairs");
+  if (words.size() < 2) throw std::invalid_argument("say functions or pairs; --help tells more");
   Asked asked{.command = words[1]};
   if (asked.command != "functions" && asked.command != "pairs")
     throw std::invalid_argument("unknown: " + asked.command);
@@ -257,6 +263,10 @@ int run_apart(const std::string& cpu, const Asked& asked) {
 }
 
 int main_of(std::span<char*> words) {
+  if (asks_for_help(words)) {
+    std::cout << kUsage;
+    return 0;
+  }
   Asked asked = parse(words);
   if (asked.cpus.size() == 1) return run_on(asked.cpus[0], asked);
   if (asked.cpus.empty()) {

@@ -146,13 +146,27 @@ def first_of_each(failures: list[Failure]) -> list[Failure]:
     return sorted(found.values(), key=lambda failure: failure.seed)[:MOST_FAILURES]
 
 
-def summarise(tally: Tally, programs: int, seconds: float) -> None:
+def turns(tally: Tally, cpus: list[str], parts: list[str]) -> Iterator[str]:
+    """How often each setting was tried, and which of all that there are had no turn: a short run ends before."""
+    absent: list[str] = []
+    for setting in (Setting(cpu, part) for part in ["", *parts] for cpu in cpus):
+        count = tally.tried[str(setting)]
+        if count:
+            yield f"  {setting!s:50} {count}"
+        else:
+            absent.append(str(setting))
+    if absent:
+        yield f"{len(absent)} settings had no turn; with more time they have:"
+        yield from (f"  {setting}" for setting in absent)
+
+
+def summarise(tally: Tally, programs: int, seconds: float, cpus: list[str], parts: list[str]) -> None:
     print(
         f"\n{programs} programs in {seconds:.0f} s ({programs / seconds * 3600:.0f} an hour), "
         f"run {sum(tally.tried.values())} times, compiled in {tally.compiled} ways"
     )
-    for setting, count in sorted(tally.tried.items()):
-        print(f"  {setting:50} {count}")
+    for line in turns(tally, cpus, parts):
+        print(line)
     absent = [op for op, count in tally.ops.items() if count == 0]
     print(f"{sum(tally.ops.values())} operations; each op as often as:")
     words = [f"{op} {count}" for op, count in sorted(tally.ops.items(), key=lambda item: item[1])]
@@ -216,7 +230,7 @@ def main() -> int:
     programs = max(tally.tried.values(), default=0)
     for failure in first_of_each(tally.failures):
         shrink(asked.tool, failure, asked.keep)
-    summarise(tally, programs, seconds)
+    summarise(tally, programs, seconds, cpus, parts)
     return 1 if tally.failures or programs == 0 else 0
 
 

@@ -7,7 +7,7 @@ from agreement import agree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support import assert_same, check, layouts, random_array, seeds, with_layout
+from support import assert_same, check, compare_trees, layouts, random_array, seeds, with_layout
 
 KEYS = [
     np.s_[0],
@@ -271,3 +271,42 @@ def test_sums_of_rows_that_nobody_looks_up(table, indices):
         functions.append(lambda x, i: x[np.where(i > 0, i, 0)].max(axis=-1))
     for f in functions:
         assert_same(tk.jit(f)(x, i), f(x, i))
+
+
+LARGE = np.array([2**64 - 1, 0, 2**64 - 3], np.uint64)
+
+
+def _written(x, i):
+    x = x.copy()
+    x[i] = -1.0
+    return x
+
+
+def _added(x, i):
+    x = x.copy()
+    x[i] += 1.0
+    np.add.at(x, i, 1.0)
+    return x
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, i: x[i],
+        lambda x, i: x[:, i],
+        lambda x, i: x[i, i],
+        lambda x, i: np.take(x, i),
+        lambda x, i: np.take(x, i, axis=1),
+        lambda x, i: np.take(x, i, mode="wrap"),
+        lambda x, i: np.take(x, i, mode="clip"),
+        lambda x, i: np.take_along_axis(x, i[:, None], axis=1),
+        _written,
+        _added,
+    ],
+)
+def test_indices_beyond_int64_are_negative_as_in_numpy(function):
+    x = np.arange(12.0).reshape(3, 4)
+    check(function, x, LARGE)
+    check(lambda x: function(x, LARGE), x)
+    compare_trees(np.asarray(function(tk.array(x), LARGE)), function(x, LARGE), 0, "eager")
+    compare_trees(np.asarray(function(tk.array(x), tk.array(LARGE))), function(x, LARGE), 0, "eager")

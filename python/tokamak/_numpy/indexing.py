@@ -268,7 +268,7 @@ def point_places(indices: Sequence[Any], extents: Sequence[int], axis: int) -> t
         return as_array(flat), "clamp"
     if len(indices) == 1:
         (index,) = indices
-        return index if index.dtype.kind == "u" else wrapped_places(index, extents[0]), "check"
+        return (index if _is_from_start(index) else wrapped_places(index, extents[0])), "check"
     place, valid = constant(0, _dtypes.INT64), constant(True, _dtypes.BOOL)
     for i, (index, extent) in enumerate(zip(indices, extents, strict=True)):
         if is_ndarray(index):
@@ -283,6 +283,7 @@ def point_places(indices: Sequence[Any], extents: Sequence[int], axis: int) -> t
 
 def known_places(index: np.ndarray, extent: int, axis: int) -> np.ndarray:
     """Indices that are known, checked and made not negative."""
+    index = as_signed(index)
     wrong = (index < -extent) | (index >= extent)
     if wrong.any():
         fail(
@@ -290,6 +291,16 @@ def known_places(index: np.ndarray, extent: int, axis: int) -> np.ndarray:
             f"index {index[wrong].flat[0]} is out of bounds for axis {axis} with size {extent}",
         )
     return np.where(index < 0, index + extent, index).astype(np.int64)
+
+
+def as_signed(index: np.ndarray) -> np.ndarray:
+    """Arrays of indices as NumPy takes them: what int64 cannot hold of uint64 is negative there. A number by itself is not."""
+    return index.astype(np.int64) if index.dtype == np.uint64 and index.ndim else index
+
+
+def _is_from_start(index: Any) -> bool:
+    """Whether no computed index is negative: see `as_signed`."""
+    return bool(index.dtype.kind == "u" and (index.ndim == 0 or index.dtype != _dtypes.UINT64))
 
 
 def wrapped_places(index: Any, extent: int) -> Any:
@@ -320,7 +331,7 @@ def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
 def _taken(x: Any, indices: Any, place: int, mode: str) -> Any:
     extent = x.shape[place]
     if not is_array(indices):
-        known = np.asarray(indices)
+        known = as_signed(np.asarray(indices))
         if known.size == 0:
             known = known.astype(np.int64)
         if not _dtypes.is_integer(known.dtype):
@@ -337,7 +348,7 @@ def _taken(x: Any, indices: Any, place: int, mode: str) -> Any:
     if mode == "wrap":
         index = apply("mod", convert(indices, _dtypes.INT64), constant(extent, _dtypes.INT64))
         return apply("gather", x, index, axis=place, mode="clamp")
-    index = indices if indices.dtype.kind == "u" else wrapped_places(indices, extent)
+    index = indices if _is_from_start(indices) else wrapped_places(indices, extent)
     return apply("gather", x, index, axis=place, mode="check")
 
 

@@ -249,6 +249,10 @@ def takes_lists(name: str) -> bool:
     return name in UFUNC_METHODS or any(one.name == name for one in _taking_lists())
 
 
+#: What is replaced in one module or class, and the replacements that were made, by id of the original
+_Names = list[tuple[Replaced, dict[int, Any]]]
+
+
 class _Replacing:
     """Functions that are replaced while at least one thread traces."""
 
@@ -259,31 +263,46 @@ class _Replacing:
             tuple[Any, str, Any]
         ] = []  # owner, or the variables of a module; name; what it was
 
+    @functools.cached_property
+    def _names(self) -> list[tuple[str | type, _Names]]:
+        """By owner."""
+        names: dict[str | type, _Names] = {}
+        for one in self._functions():
+            names.setdefault(one.owner, []).append((one, {}))
+        return list(names.items())
+
+    def _loaded(self) -> Iterator[tuple[Any, _Names]]:
+        """The classes, and the variables of those modules that are loaded."""
+        for owner, names in self._names:
+            if type(owner) is not str:
+                yield owner, names
+            elif (module := sys.modules.get(owner)) is not None:
+                yield module.__dict__, names
+
+    def prepare(self) -> None:
+        """Makes what replaces the functions that are there, so that the first trace finds it."""
+        for owner, names in self._loaded():
+            for one, made in names:
+                original = owner[one.name] if type(owner) is dict else getattr(owner, one.name)
+                made[id(original)] = _replacement(one, original)
+
     def start(self) -> None:
         self._traces += 1
         if self._traces > 1:
             return
-        modules, before = sys.modules, self._before
-        for one in self._functions():
-            owner: Any = one.owner
-            name = one.name
-            if type(owner) is str:
-                module = modules.get(owner)
-                if module is None:
-                    continue
-                owner = module.__dict__
-                original = owner[name]
-            else:
-                original = getattr(owner, name)
-            before.append((owner, name, original))
-            known = _made.get((id(one), id(original)))
-            if known is None:  # which holds the original, so that nothing else has its id
-                make: Any = _replaced_ufunc if isinstance(original, np.ufunc) else _Replacement
-                known = _made[id(one), id(original)] = make(one, original)
-            if type(owner) is dict:
-                owner[name] = known
-            else:
-                _set(owner, name, known)
+        for owner, names in self._loaded():
+            is_module = type(owner) is dict
+            for one, made in names:
+                name = one.name
+                original = owner[name] if is_module else getattr(owner, name)
+                known = made.get(id(original))
+                if known is None:
+                    known = made[id(original)] = _replacement(one, original)
+                self._before.append((owner, name, original))
+                if is_module:
+                    owner[name] = known
+                else:
+                    _set(owner, name, known)
 
     def stop(self) -> None:
         self._traces -= 1
@@ -444,10 +463,13 @@ class _Replacement:
         return str(self.__wrapped__.__qualname__)  # it is pickled, and copied, by name
 
 
-def _replaced_ufunc(one: Replaced, original: Any) -> Any:
-    from .of_lists import OfLists  # few functions need it
+def _replacement(one: Replaced, original: Any) -> Any:
+    """It holds the original, so that nothing else has its id."""
+    if isinstance(original, np.ufunc):
+        from .of_lists import OfLists  # few functions need it
 
-    return OfLists(original)
+        return OfLists(original)
+    return _Replacement(one, original)
 
 
 class _Memoised(threading.local):
@@ -468,8 +490,8 @@ def _is_memoised(frame: Any) -> bool:
     return False
 
 
-_made: dict[Any, Any] = {}  # what replaces what
 _imported = _Imported()
+_always.prepare()
 _native.set_replacing_type(_Replacement)
 
 
