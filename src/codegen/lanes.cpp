@@ -5,6 +5,8 @@
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/MDBuilder.h>
 
+#include <algorithm>
+#include <array>
 #include <bit>
 
 #include "tokamak/errors.h"
@@ -85,14 +87,20 @@ Value* LaneBuilder::choose(Value* condition, Value* yes, Value* no) {
   return b_.CreateSelect(spread(condition, lanes), spread(yes, lanes), spread(no, lanes));
 }
 
-Value* LaneBuilder::number_in_lanes(llvm::Constant* number, unsigned lanes) {
-  if (branches > 0 && module_.cpu.avx512) return spread(number, lanes);
-  llvm::GlobalVariable* memory = module_.register_of(number);
-  auto* type = llvm::cast<llvm::FixedVectorType>(memory->getValueType());
-  const unsigned in_register = type->getNumElements();
-  if (lanes % in_register != 0) return spread(number, lanes);
-  llvm::LoadInst* load = b_.CreateAlignedLoad(type, memory, memory->getAlign());
+Value* LaneBuilder::register_from_memory(llvm::Constant* content) {
+  if (branches > 0 && module_.cpu.avx512) return content;
+  llvm::GlobalVariable* memory = module_.register_of(content);
+  llvm::LoadInst* load = b_.CreateAlignedLoad(content->getType(), memory, memory->getAlign());
   load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(*module_.context, {}));
+  return load;
+}
+
+Value* LaneBuilder::number_in_lanes(llvm::Constant* number, unsigned lanes) {
+  const unsigned bytes = number->getType()->getScalarSizeInBits() / 8;
+  const unsigned in_register = static_cast<unsigned>(module_.cpu.vector_bytes) / bytes;
+  if (lanes % in_register != 0) return spread(number, lanes);
+  Value* load =
+      register_from_memory(llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(in_register), number));
   if (lanes == in_register) return load;
   llvm::SmallVector<int, 64> repeated;
   for (unsigned lane = 0; lane < lanes; ++lane) repeated.push_back(static_cast<int>(lane % in_register));
@@ -248,6 +256,61 @@ Value* LaneBuilder::scale(Value* x, Value* n) {
   if (lanes == 1) return b_.CreateExtractElement(parts[0], uint64_t{0});
   Value* all = llvm::concatenateVectors(b_, parts);
   return lanes_of(all) == lanes ? all : b_.CreateShuffleVector(all, llvm::createSequentialMask(0, lanes, 0));
+}
+
+Scalar LaneBuilder::lookup(const LookupTable& table, Scalar index) {
+  Value* places = (*this)[index];
+  const bool in_registers = module_.cpu.vector_bytes >= 32 && is_vector(places);
+  return handle(in_registers ? permuted(table, places) : gathered(table, places));
+}
+
+Value* LaneBuilder::permuted(const LookupTable& table, Value* index) {
+  const unsigned lanes = lanes_of(index);
+  const unsigned in_register = module_.cpu.avx512 ? 8 : 4;
+  llvm::SmallVector<Value*, 4> parts;
+  for (unsigned first = 0; first < lanes; first += in_register) {
+    const unsigned used = std::min(in_register, lanes - first);
+    Value* part = index;
+    if (lanes != in_register)
+      part = b_.CreateShuffleVector(index, llvm::createSequentialMask(first, used, in_register - used));
+    parts.push_back(module_.cpu.avx512 ? permuted_doubles(table, part) : permuted_halves(table, part));
+  }
+  Value* all = llvm::concatenateVectors(b_, parts);
+  return lanes_of(all) == lanes ? all : b_.CreateShuffleVector(all, llvm::createSequentialMask(0, lanes, 0));
+}
+
+Value* LaneBuilder::permuted_doubles(const LookupTable& table, Value* index) {
+  Value* entries = register_from_memory(llvm::ConstantDataVector::get(*module_.context, table));
+  return b_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_permvar_df_512, {entries, index});
+}
+
+Value* LaneBuilder::permuted_halves(const LookupTable& table, Value* index) {
+  llvm::Type* halves = with_lanes(b_.getInt32Ty(), 8);
+  Value* index_of_both =
+      b_.CreateShuffleVector(b_.CreateBitCast(index, halves), llvm::ArrayRef{0, 0, 2, 2, 4, 4, 6, 6});
+  auto half = [&](int shift) {
+    std::array<uint32_t, std::tuple_size_v<LookupTable>> bits;
+    std::transform(table.begin(), table.end(), bits.begin(), [&](double entry) {
+      return static_cast<uint32_t>(std::bit_cast<uint64_t>(entry) >> shift);
+    });
+    Value* halves_of_entries = register_from_memory(llvm::ConstantDataVector::get(*module_.context, bits));
+    return b_.CreateIntrinsic(llvm::Intrinsic::x86_avx2_permd, {halves_of_entries, index_of_both});
+  };
+  Value* joined = b_.CreateShuffleVector(half(0), half(32), llvm::ArrayRef{0, 9, 2, 11, 4, 13, 6, 15});
+  return b_.CreateBitCast(joined, with_lanes(b_.getDoubleTy(), 4));
+}
+
+Value* LaneBuilder::gathered(const LookupTable& table, Value* index) {
+  llvm::GlobalVariable* memory = module_.table_of(llvm::ConstantDataArray::get(*module_.context, table));
+  llvm::Type* f64 = b_.getDoubleTy();
+  auto entry = [&](Value* place) -> Value* {
+    return b_.CreateLoad(f64, b_.CreateInBoundsGEP(f64, memory, b_.CreateAnd(place, table.size() - 1)));
+  };
+  if (!is_vector(index)) return entry(index);
+  Value* all = llvm::PoisonValue::get(with_lanes(f64, lanes_of(index)));
+  for (uint64_t lane = 0; lane < lanes_of(index); ++lane)
+    all = b_.CreateInsertElement(all, entry(b_.CreateExtractElement(index, lane)), lane);
+  return all;
 }
 
 Value* LaneBuilder::signs_of(Value* condition) {

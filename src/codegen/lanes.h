@@ -41,6 +41,7 @@ class LaneBuilder final : public ScalarBuilder {
   Scalar prim(Prim prim, std::span<const Scalar> operands) override;
   Scalar cast(Cast cast, Scalar value, Lane to) override;
   Scalar call(const LibmFunction& function, std::span<const Scalar> operands) override;
+  Scalar lookup(const LookupTable& table, Scalar index) override;
   Scalar unlikely(Scalar rare, Scalar usual, const std::function<Scalar()>& unusual) override;
 
   /// LLVM values in and out of handles.
@@ -78,8 +79,10 @@ class LaneBuilder final : public ScalarBuilder {
   llvm::Value* emit(Prim prim, std::span<llvm::Value* const> x);
   /// A number in all lanes, from memory: instructions can read it there. LLVM would broadcast it into a
   /// register of its own first, and math functions have more numbers than there are registers.
-  /// Where something is done only on a condition, LLVM does not take what reads memory out of loops.
   llvm::Value* number_in_lanes(llvm::Constant* number, unsigned lanes);
+  /// A register full, from memory.
+  /// Where something is done only on a condition, LLVM does not take what reads memory out of loops.
+  llvm::Value* register_from_memory(llvm::Constant* content);
   /// and, or, xor. Conditions in more lanes than a register holds stay as wide as what was compared: LLVM
   /// would pack them into bytes and unpack them again.
   llvm::Value* logic(llvm::Instruction::BinaryOps op, llvm::Value* a, llvm::Value* b);
@@ -87,6 +90,13 @@ class LaneBuilder final : public ScalarBuilder {
   llvm::Value* signs_of(llvm::Value* condition);
   /// x * 2^n, a register at a time.
   llvm::Value* scale(llvm::Value* x, llvm::Value* n);
+  /// What a table has at those places, a register at a time.
+  llvm::Value* permuted(const LookupTable& table, llvm::Value* index);
+  llvm::Value* permuted_doubles(const LookupTable& table, llvm::Value* index);  ///< of AVX-512
+  /// Of AVX2: one register has the lower halves of the entries, another the upper ones.
+  llvm::Value* permuted_halves(const LookupTable& table, llvm::Value* index);
+  /// The same of one that lies in memory: a load for each lane.
+  llvm::Value* gathered(const LookupTable& table, llvm::Value* index);
   llvm::Value* round_in_place(Prim prim, llvm::Value* x);
   llvm::Value* intrinsic(llvm::Intrinsic::ID id, std::span<llvm::Value* const> x);
   llvm::Value* bits_constant(llvm::Value* like, uint64_t bits);

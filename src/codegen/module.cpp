@@ -253,17 +253,24 @@ void CodeModule::define_lanewise(Lane lane, int arity) {
   b.CreateRetVoid();
 }
 
-llvm::GlobalVariable* CodeModule::register_of(llvm::Constant* number) {
-  llvm::GlobalVariable*& variable = registers_[number];
+llvm::GlobalVariable* CodeModule::register_of(llvm::Constant* content) {
+  llvm::GlobalVariable*& variable = registers_[content];
   if (variable == nullptr) {
-    const auto bytes = static_cast<unsigned>(cpu.vector_bytes);
-    const unsigned lanes = bytes * 8 / number->getType()->getPrimitiveSizeInBits().getFixedValue();
-    llvm::Constant* all = llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(lanes), number);
-    variable = new llvm::GlobalVariable(*module, all->getType(), true, llvm::GlobalValue::InternalLinkage,
-                                        all, "number");
-    variable->setAlignment(llvm::Align(bytes));
-    variable->setExternallyInitialized(true);  // or the number would take the place of what loads it
+    variable = new llvm::GlobalVariable(*module, content->getType(), true, llvm::GlobalValue::InternalLinkage,
+                                        content, "number");
+    variable->setAlignment(llvm::Align(static_cast<unsigned>(cpu.vector_bytes)));
+    variable->setExternallyInitialized(true);  // or the content would take the place of what loads it
     numbers_.push_back(variable);
+  }
+  return variable;
+}
+
+llvm::GlobalVariable* CodeModule::table_of(llvm::Constant* entries) {
+  llvm::GlobalVariable*& variable = tables_[entries];
+  if (variable == nullptr) {
+    variable = new llvm::GlobalVariable(*module, entries->getType(), true, llvm::GlobalValue::InternalLinkage,
+                                        entries, "table");
+    variable->setAlignment(llvm::Align(64));  // of one line of the cache
   }
   return variable;
 }

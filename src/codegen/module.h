@@ -35,11 +35,13 @@ struct CodeModule {
   /// A function of the kernel or a helper, with the attributes all of them have.
   llvm::Function* add_function(const std::string& name, llvm::FunctionType* type, bool internal);
 
-  /// A register full of a number, in memory.
-  llvm::GlobalVariable* register_of(llvm::Constant* number);
+  /// A register full, in memory.
+  llvm::GlobalVariable* register_of(llvm::Constant* content);
   /// Of many numbers, lets only those that are used most be kept in registers throughout a loop: where all
   /// were, there would be too few registers left, and loops full of moves between them.
   void leave_numbers_in_memory();
+  /// A table in memory, of which entries are loaded one by one.
+  llvm::GlobalVariable* table_of(llvm::Constant* entries);
 
   // Helpers, made when first asked for. LLVM expands the same things in place, and hugely.
 
@@ -65,6 +67,7 @@ struct CodeModule {
  private:
   std::map<llvm::Constant*, llvm::GlobalVariable*> registers_;
   std::vector<llvm::GlobalVariable*> numbers_;  ///< the same, in the order of their making
+  std::map<llvm::Constant*, llvm::GlobalVariable*> tables_;
   llvm::Function* declare_lanewise(int arity, const std::string& name);
 };
 

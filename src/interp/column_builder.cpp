@@ -139,7 +139,7 @@ constexpr auto kTrunc = [](auto x) { return std::trunc(x); };
 constexpr auto kRoundEven = [](auto x) { return std::nearbyint(x); };
 constexpr auto kSqrt = [](auto x) { return std::sqrt(x); };
 constexpr auto kAbs = [](auto x) { return std::fabs(x); };
-constexpr auto kScale = [](auto x, auto n) { return std::ldexp(x, static_cast<int>(n)); };
+constexpr auto kScale = [](auto x, auto n) { return std::ldexp(x, static_cast<int>(std::floor(n))); };
 constexpr auto kCopysign = [](auto x, auto y) { return std::copysign(x, y); };
 
 void run(Prim prim, const Column& a, const Column& b, const Column& c, Column& out) {
@@ -352,6 +352,12 @@ Scalar ColumnBuilder::call(const LibmFunction& function, std::span<const Scalar>
       map2<double, double>(a, b, out, reinterpret_cast<Libm2F64>(function.address));
     }
   }
+  return put(std::move(out));
+}
+
+Scalar ColumnBuilder::lookup(const LookupTable& table, Scalar index) {
+  Column out(Lane::f64, size_);
+  map1<uint64_t, double>(column(index), out, [&](uint64_t i) { return table[i % table.size()]; });
   return put(std::move(out));
 }
 

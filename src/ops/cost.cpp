@@ -87,6 +87,7 @@ double cost_of(Cast cast, Lane to) {
 }
 
 constexpr double kCallCost = 40;  // a scalar call per lane
+constexpr double kLookupCost = 2;
 
 /// Walks through scalar code and adds up; the values are only their lanes.
 class CostCounter : public ScalarBuilder {
@@ -113,6 +114,10 @@ class CostCounter : public ScalarBuilder {
   Scalar call(const LibmFunction& function, std::span<const Scalar>) override {
     total_ += kCallCost;
     return make(function.lane);
+  }
+  Scalar lookup(const LookupTable&, Scalar) override {
+    total_ += kLookupCost;
+    return make(Lane::f64);
   }
   Scalar unlikely(Scalar, Scalar usual, const std::function<Scalar()>&) override {
     total_ += 1;  // the test; what it guards does not run

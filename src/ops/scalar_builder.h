@@ -6,6 +6,7 @@
 // by emitting vector instructions, the interpreter by computing on whole columns of elements, the cost model
 // by counting. All three therefore do the same arithmetic, and native code and interpreter agree to the bit.
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -31,7 +32,7 @@ inline bool is_float(Lane lane) { return lane == Lane::f32 || lane == Lane::f64;
   PRIM(fadd, 2) PRIM(fsub, 2) PRIM(fmul, 2) PRIM(fdiv, 2) PRIM(fsqrt, 1) PRIM(fneg, 1) PRIM(fabs, 1)        \
   PRIM(fcopysign, 2) PRIM(ffloor, 1) PRIM(fceil, 1) PRIM(ftrunc, 1) PRIM(fround_even, 1)                    \
   PRIM(fma, 3) /* one rounding; only where has_fma() */                                                     \
-  PRIM(fscale, 2) /* x * 2^n for an n that is an integer, one rounding; only where has_scale() */           \
+  PRIM(fscale, 2) /* x * 2^floor(n), one rounding; only where has_scale() */                                \
   /* float -> i1; false when an operand is NaN, except fne, which is then true */                           \
   PRIM(feq, 2) PRIM(fne, 2) PRIM(flt, 2) PRIM(fle, 2)                                                       \
   /* integer -> same integer, wrapping */                                                                   \
@@ -86,6 +87,10 @@ struct LibmFunction {
   void* address;
 };
 
+/// What `lookup` chooses from: as many doubles as a register of AVX-512 holds. One of AVX2 holds half of
+/// each.
+using LookupTable = std::array<double, 8>;
+
 /// A value made by one builder. Handles of one builder mean nothing to another.
 enum class Scalar : uint32_t {};
 
@@ -103,6 +108,8 @@ class ScalarBuilder {
   virtual Scalar prim(Prim prim, std::span<const Scalar> operands) = 0;
   virtual Scalar cast(Cast cast, Scalar value, Lane to) = 0;
   virtual Scalar call(const LibmFunction& function, std::span<const Scalar> operands) = 0;
+  /// The entry of the table that the lowest three bits of an i64 say, as f64.
+  virtual Scalar lookup(const LookupTable& table, Scalar index) = 0;
   /// `usual` where `rare` does not hold, the value `unusual` makes where it does. The code of `unusual` runs
   /// only when some lane needs it; it may use any scalar made before.
   virtual Scalar unlikely(Scalar rare, Scalar usual, const std::function<Scalar()>& unusual) = 0;

@@ -68,7 +68,7 @@ Expr erfc_of_positive(Expr a) {
 Expr erfc_of_positive_f32(Expr narrow) {
   Expr a = cast(Cast::fpext, narrow, Lane::f64);
   a = min_or_second(constant(a, 10.2), a);  // 0 from here on
-  return exp_in_range(-square(a)) * scaled_erfc_for_f32((a - 4.0) / (a + 4.0));
+  return exp_by_polynomial(-square(a)) * scaled_erfc_for_f32((a - 4.0) / (a + 4.0));
 }
 
 }  // namespace

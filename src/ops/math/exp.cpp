@@ -17,7 +17,46 @@ Expr exp2_slope(Expr r) {
           0x1.b52600372b496p-24, 0x1.e612d7fce558bp-28, 0x1.e821a7bc244b6p-32});
 }
 
-Expr exp_in_range(Expr x) {
+namespace {
+
+/// 2^(i/8), and what is missing from it.
+constexpr LookupTable kPowers = {1.0,
+                                 0x1.172b83c7d517bp+0,
+                                 0x1.306fe0a31b715p+0,
+                                 0x1.4bfdad5362a27p+0,
+                                 0x1.6a09e667f3bcdp+0,
+                                 0x1.8ace5422aa0dbp+0,
+                                 0x1.ae89f995ad3adp+0,
+                                 0x1.d5818dcfba487p+0};
+constexpr LookupTable kRestOfPowers = {0.0,
+                                       -0x1.19041b9d78a76p-55,
+                                       0x1.6f46ad23182e4p-55,
+                                       0x1.d4397afec42e2p-56,
+                                       -0x1.bdd3413b26456p-54,
+                                       0x1.6e9f156864b27p-54,
+                                       0x1.7a1cd345dcc81p-54,
+                                       0x1.2ed02d75b3707p-55};
+constexpr int kBitsOfEighths = 3;
+
+/// exp(x) of an f64. With x = n ln 2 + r for an n in eighths, |r| <= ln 2 / 16, it is 2^n exp(r).
+Expr exp_by_table(Expr x) {
+  Rounded n = round_scaled_to_exponent(x, kLog2E, kBitsOfEighths);
+  // The product of the first piece of ln 2 with any n is exact, with or without fma.
+  Expr r = mul_add(n.number, 0x1.8432a1b0e2634p-43, mul_add(n.number, -0x1.62e42fefa4p-1, x));
+  // (exp(r) - 1 - r) / r^2; error of 1 + r + r^2 q against exp 2^-58.2.
+  Expr q = polynomial_in_pairs(r, {0x1.000000000010ep-1, 0x1.5555555555660p-3, 0x1.55555547f9dc8p-5,
+                                   0x1.11111107cfe0cp-7, 0x1.6c1cc100b2848p-10, 0x1.a0207817a5ec5p-13});
+  Expr above_one = mul_add(square(r), q, r);
+  Expr power = lookup(kPowers, n.bits);
+  Expr p = power + mul_add(power, above_one, lookup(kRestOfPowers, n.bits));
+  return times_power_of_two(p, {n.number, n.bits >> kBitsOfEighths});
+}
+
+}  // namespace
+
+Expr exp_in_range(Expr x) { return x.is_f32() ? exp_by_polynomial(x) : exp_by_table(x); }
+
+Expr exp_by_polynomial(Expr x) {
   Rounded n = round_scaled_to_exponent(x, kLog2E);
   Expr r = mul_add(n.number, -ln2_low(x), mul_add(n.number, -ln2_high(x), x));
   Expr q = exp_remainder(r);

@@ -70,4 +70,7 @@ UnscaledExp exp_of_pair(Pair x);
 /// exp of an x that `limit_exponent` has limited, or that needs no limits.
 Expr exp_in_range(Expr x);
 
+/// The same without a table, of either format.
+Expr exp_by_polynomial(Expr x);
+
 }  // namespace tokamak::math

@@ -137,6 +137,11 @@ inline Expr from_bits(Expr a) {
   return cast(Cast::bitcast, a, a.lane() == Lane::i32 ? Lane::f32 : Lane::f64);
 }
 
+/// The entry of the table that the lowest three bits of an i64 say.
+inline Expr lookup(const LookupTable& table, Expr index) {
+  return {index.builder, index.builder->lookup(table, index.value)};
+}
+
 /// `usual`, but where `rare` holds what `unusual()` gives. Its code runs only when some lane needs it.
 template <typename Unusual>
 Expr unlikely(Expr rare, Expr usual, Unusual unusual) {

@@ -70,6 +70,12 @@ int64_t origin_of(Expr x, int64_t exponent) {
          ((exponent - (x.is_f32() ? 0 : kExponentOffset)) << format_of(x).mantissa_bits);
 }
 
+/// The exponent of an f64 from the bits above an origin. Not all machines convert i64 or shift it
+/// arithmetically: the offset exponent goes into the low bits of 2^52.
+Expr exponent_above(Expr above) {
+  return from_bits((above >> 52) | std::bit_cast<int64_t>(0x1p52)) - (0x1p52 + kExponentOffset);
+}
+
 LogReduction split_float(Expr x, Expr origin) {
   FloatFormat format = format_of(x);
   Expr above = bits(x) - origin;
@@ -78,10 +84,41 @@ LogReduction split_float(Expr x, Expr origin) {
     Expr exponent = cast(Cast::sitofp, arithmetic_shift_right(above, format.mantissa_bits), Lane::f32);
     return {exponent, one_and_f - 1.0};
   }
-  // Not all machines convert i64 or shift it arithmetically: the offset exponent goes into the low bits of
-  // 2^52.
-  Expr exponent = from_bits((above >> format.mantissa_bits) | std::bit_cast<int64_t>(0x1p52));
-  return {exponent - (0x1p52 + kExponentOffset), one_and_f - 1.0};
+  return {exponent_above(above), one_and_f - 1.0};
+}
+
+/// The range [0.646, 1.292) in 8 pieces, those below 1 half as long as those above it; 1 is in the middle of
+/// the sixth. Of each, a number c that is 1 / z for a z in its middle, and -log(c). The numbers are such that
+/// their logarithms are multiples of 2^-43 but for 2^-61.3.
+constexpr int64_t kFirstOfTable = 0x3fe4aaaa00000000;
+constexpr int kBitsInPiece = 49;
+constexpr LookupTable kInverses = {0x1.7a19e3ep+0,  0x1.5a2e2104p+0, 0x1.3f2b0ed4p+0,
+                                   0x1.281374cp+0,  0x1.14314da4p+0, 1.0,
+                                   0x1.cfb675ecp-1, 0x1.a080b86p-1};
+constexpr LookupTable kLogarithms = {-0x1.8f5808ed78p-2, -0x1.350655ca528p-2, -0x1.c3aae1f1d4p-3,
+                                     -0x1.29dbc87d67p-3, -0x1.36f8e885f4p-4,  0.0,
+                                     0x1.95bf462084p-4,  0x1.a6c582ab39p-3};
+
+/// log(x) of a positive normal f64, with fma. With x = 2^k z and r = z c - 1, |r| < 0.0567, it is k ln 2 -
+/// log(c) + log(1 + r). Next to 1, c is 1 and k ln 2 - log(c) is 0.
+Expr log_by_table(Expr x) {
+  Expr above = bits(x) - (kFirstOfTable - (kExponentOffset << 52));
+  Expr z = from_bits((above & format_of(x).mantissa_mask) + kFirstOfTable);
+  Expr piece = above >> kBitsInPiece;
+  Pair ratio = two_product(z, lookup(kInverses, piece));
+  Expr r_high = ratio.high - 1.0;
+  Expr r = r_high + ratio.low;
+  // (log(1 + r) - r) / r^2; relative error of the logarithm 2^-58.6.
+  Expr rest = polynomial_in_pairs(
+      r, {-0x1.0000000000003p-1, 0x1.5555555555556p-2, -0x1.ffffffffee420p-3, 0x1.9999999973a64p-3,
+          -0x1.555555cc95ed1p-3, 0x1.249249dc2bed1p-3, -0x1.fffd725fedbe0p-4, 0x1.c7194e8c6f875p-4,
+          -0x1.9ca98c836d377p-4, 0x1.778f1836fa2cbp-4});
+  Expr exponent = exponent_above(above);
+  // Exact: all are multiples of 2^-43.
+  Expr known = mul_add(exponent, ln2_high(x), lookup(kLogarithms, piece));
+  Pair sum = fast_two_sum(known, r_high);
+  Expr small = mul_add(exponent, ln2_low(x), sum.low + ratio.low);
+  return sum.high + mul_add(square(r), rest, small);
 }
 
 }  // namespace
@@ -129,6 +166,8 @@ Expr log_special_cases(Expr x, Expr y) {
 
 Scalar log(ScalarBuilder& s, Scalar value) {
   Expr x{&s, value};
+  // Without fma, the division is faster.
+  if (!x.is_f32() && x.has_fma()) return with_special_cases(x, log_by_table(x), libm::log);
   LogReduction reduced = reduce_log(x);
   Expr y = assemble_log(reduced.exponent, reduced.f, log1p_minus_linear(reduced.f));
   return with_special_cases(x, y, libm::log);

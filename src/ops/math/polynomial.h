@@ -2,6 +2,7 @@
 
 // Polynomials, and what is particular to the two float formats.
 
+#include <cmath>
 #include <initializer_list>
 #include <span>
 
@@ -93,9 +94,10 @@ struct Rounded {
 };
 
 /// The integer nearest to x * scale, which must be far below 2^mantissa_bits. The low bits hold it plus
-/// `offset`.
-inline Rounded round_scaled(Expr x, double scale, int offset = 0) {
-  double shift = format_of(x).round_to_integer + offset;
+/// `offset`. With `fraction_bits`, the nearest multiple of 2^-fraction_bits, and in the low bits as many
+/// times that.
+inline Rounded round_scaled(Expr x, double scale, int offset = 0, int fraction_bits = 0) {
+  double shift = std::ldexp(format_of(x).round_to_integer, -fraction_bits) + offset;
   Expr shifted = scale == 1 ? x + shift : scale == -1 ? shift - x : mul_add(x, scale, shift);
   return {shifted - shift, bits(shifted)};
 }
@@ -109,12 +111,13 @@ inline Expr power_of_two(Expr like, Expr biased) {
 /// adds for it is then even, which leaves the direction in which ties go.
 inline int exponent_of_zero(Expr x) { return x.is_f32() ? -151 : -1077; }
 
-/// The integer nearest to x * scale, for `times_power_of_two`.
-inline Rounded round_scaled_to_exponent(Expr x, double scale) {
-  return round_scaled(x, scale, x.has_scale() ? 0 : 1 - exponent_of_zero(x));
+/// The integer nearest to x * scale, for `times_power_of_two`, or with `fraction_bits` what that takes the
+/// floor of.
+inline Rounded round_scaled_to_exponent(Expr x, double scale, int fraction_bits = 0) {
+  return round_scaled(x, scale, x.has_scale() ? 0 : 1 - exponent_of_zero(x), fraction_bits);
 }
 
-/// p * 2^n for |p| < 2, with one rounding, overflow to infinity and gradual underflow; n is of
+/// p * 2^floor(n) for |p| < 2, with one rounding, overflow to infinity and gradual underflow; n is of
 /// `round_scaled_to_exponent`, and as `limit_exponent` limits it. What is zero in any case is not left to the
 /// multiplication, which takes processors of Intel some hundred cycles where it underflows.
 inline Expr times_power_of_two(Expr p, Rounded n) {

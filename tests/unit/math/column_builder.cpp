@@ -84,7 +84,7 @@ Scalar ColumnBuilder::float_prim(Prim prim, std::span<const Scalar> operands) {
   if (prim == Prim::fle) return each_truth([=](size_t i) { return a[i] <= b[i]; });
   if (prim == Prim::fscale) {
     EXPECT_TRUE(scale_) << "fscale where the machine has none";
-    return each([=](size_t i) { return std::ldexp(a[i], static_cast<int>(b[i])); });
+    return each([=](size_t i) { return std::ldexp(a[i], static_cast<int>(std::floor(b[i]))); });
   }
   if (prim == Prim::fma) {
     EXPECT_TRUE(fma_) << "fma where the machine has none";
@@ -211,6 +211,15 @@ Scalar ColumnBuilder::call(const LibmFunction& function, std::span<const Scalar>
   } else {
     fill(data<double>(result));
   }
+  return result;
+}
+
+Scalar ColumnBuilder::lookup(const LookupTable& table, Scalar index) {
+  ++operations_;
+  EXPECT_EQ(lane(index), Lane::i64);
+  Scalar result = make(Lane::f64);
+  for (size_t i = 0; i < kBlock; ++i)
+    data<double>(result)[i] = table[data<uint64_t>(index)[i] % table.size()];
   return result;
 }
 

@@ -49,6 +49,7 @@ class ColumnBuilder final : public ScalarBuilder {
   Scalar prim(Prim prim, std::span<const Scalar> operands) override;
   Scalar cast(Cast cast, Scalar value, Lane to) override;
   Scalar call(const LibmFunction& function, std::span<const Scalar> operands) override;
+  Scalar lookup(const LookupTable& table, Scalar index) override;
   Scalar unlikely(Scalar rare, Scalar usual, const std::function<Scalar()>& unusual) override;
 
  private:
