@@ -6,6 +6,8 @@ that given to it; one that fills a cache at its first use, too.
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -98,13 +100,25 @@ class Tracer:
 
     def _trace_settled(self, call: Call, names: list[str], known: _numbers.Known) -> Traced:
         """Traces the function. One that changes what it captures is traced once more: if it has filled a cache, or made something
-        at its first use, it does not do that again. With other threads there may be others who change it."""
+        at its first use, it does not do that again. With other threads there may be others who change it, or draw numbers."""
         changed = ""
-        for _ in range(2 if threading.active_count() == 1 else _MOST_ATTEMPTS):
-            traced = self._trace(call, names, known)
+        drawn: _random.DrawnMeanwhile | None = None
+        is_alone = threading.active_count() == 1
+        for attempt in range(2 if is_alone else _MOST_ATTEMPTS):
+            try:
+                with _random.undisturbed if attempt > 0 else contextlib.nullcontext():
+                    traced = self._trace(call, names, known)
+            except _random.DrawnMeanwhile as drawn_now:
+                drawn = drawn_now
+                if is_alone:
+                    break
+                continue
+            drawn = None
             changed = traced.captured.changed() or ""
             if not changed:
                 return traced
+        if drawn is not None:
+            raise drawn.refusal
         fail(
             UserError,
             f"{self._name}: it changes {_reasons.quoted(changed)}, which is not one of its arguments: that would happen only while the "
@@ -199,5 +213,6 @@ class Tracer:
         if _random.are_loaded_since(drawn):
             raise _numbers.NumbersNeeded({})  # but will be after another trace
         if _random.is_drawn(drawn):
-            _random.refuse(self._name, captured.generators, lambda: self._function(*args, **kwargs))
+            run_again = functools.partial(self._function, *args, **kwargs)
+            raise _random.DrawnMeanwhile(_random.refusal(self._name, captured.generators, run_again))
         return returned, watch

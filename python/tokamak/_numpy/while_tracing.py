@@ -272,7 +272,7 @@ class _Replacing:
         return list(names.items())
 
     def _loaded(self) -> Iterator[tuple[Any, _Names]]:
-        """The classes, and the variables of those modules that are loaded."""
+        """The classes, and the variables of those modules that are loaded, or that another thread is loading."""
         for owner, names in self._names:
             if type(owner) is not str:
                 yield owner, names
@@ -283,8 +283,9 @@ class _Replacing:
         """Makes what replaces the functions that are there, so that the first trace finds it."""
         for owner, names in self._loaded():
             for one, made in names:
-                original = owner[one.name] if type(owner) is dict else getattr(owner, one.name)
-                made[id(original)] = _replacement(one, original)
+                original = owner.get(one.name) if type(owner) is dict else getattr(owner, one.name)
+                if original is not None:
+                    made[id(original)] = _replacement(one, original)
 
     def start(self) -> None:
         self._traces += 1
@@ -294,7 +295,9 @@ class _Replacing:
             is_module = type(owner) is dict
             for one, made in names:
                 name = one.name
-                original = owner[name] if is_module else getattr(owner, name)
+                original = owner.get(name) if is_module else getattr(owner, name)
+                if original is None:
+                    continue
                 known = made.get(id(original))
                 if known is None:
                     known = made[id(original)] = _replacement(one, original)
