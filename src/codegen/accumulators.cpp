@@ -19,6 +19,9 @@ uint64_t levels_of(const Accumulator& accumulator) {
                             static_cast<uint64_t>(std::bit_width(static_cast<uint64_t>(accumulator.parts))));
 }
 
+/// Of a number of parts that is known, so many levels at most are folded without a loop.
+constexpr int kFewLevels = 4;
+
 unsigned lanes_in(const Accumulator& accumulator) { return static_cast<unsigned>(accumulator.lanes); }
 
 }  // namespace
@@ -187,13 +190,18 @@ Accumulators::State Accumulators::current(AccumulatorId id) {
 
 void Accumulators::declare(AccumulatorId id) {
   if (of(id).cascade) {
+    Slots& cascade = slots(id);
+    // One for each round of a loop is declared in another loop than it is merged into.
+    if (!of(id).parts_before && !of(id).each) cascade.merged = 0;
+    cascade.depth = f_.loops.size();
+    cascade.branches = f_.lanes.branches;
     Value* parts = f_.b.getInt64(0);
     if (of(id).parts_before) {
       parts = emit_uniform_index(f_, *of(id).parts_before);
       const State nothing = neutral(of(id));
       for (uint64_t i = 0; i < levels_of(of(id)); ++i) set_level(id, f_.b.getInt64(i), nothing);
     }
-    f_.b.CreateStore(parts, place(of(id), slots(id).parts));
+    f_.b.CreateStore(parts, place(of(id), cascade.parts));
   } else {
     set(id, neutral(of(id)));
   }
@@ -339,8 +347,26 @@ struct Accumulators::Variable {
   llvm::AllocaInst* position = nullptr;
 };
 
+/// Counts a part that is merged here, as often as the loops since the cascade's declaration run.
+void Accumulators::count_part(Slots& cascade) {
+  int64_t times = 1;
+  bool is_known = cascade.merged && f_.lanes.branches == cascade.branches;
+  for (size_t i = cascade.depth; is_known && i < f_.loops.size(); ++i) {
+    is_known = f_.loops[i].rounds.has_value();
+    times *= f_.loops[i].rounds.value_or(1);
+  }
+  cascade.merged = is_known ? std::optional(*cascade.merged + times) : std::nullopt;
+}
+
+/// How many parts a cascade has that is read here, if it is known.
+std::optional<uint64_t> Accumulators::parts_here(const Slots& cascade) const {
+  if (!cascade.merged || f_.loops.size() != cascade.depth) return std::nullopt;
+  return static_cast<uint64_t>(*cascade.merged);
+}
+
 /// level = 0; while (parts has bit `level`) part = stack[level++] + part; stack[level] = part; ++parts
 void Accumulators::push(AccumulatorId into, State start) {
+  count_part(slots(into));
   Builder& b = f_.b;
   llvm::Type* i64 = b.getInt64Ty();
   llvm::BasicBlock* head = f_.new_block("cascade");
@@ -367,9 +393,24 @@ void Accumulators::push(AccumulatorId into, State start) {
   b.CreateStore(b.CreateAdd(parts, b.getInt64(1)), place(of(into), slots(into).parts));
 }
 
+/// The same where the number of parts is known.
+Accumulators::State Accumulators::fold_levels(AccumulatorId id, uint64_t parts) {
+  if (parts == 0) return neutral(of(id));
+  auto next = [&] {
+    const int lowest = std::countr_zero(parts);
+    parts &= parts - 1;
+    return level(id, f_.b.getInt64(static_cast<uint64_t>(lowest)));
+  };
+  State folded = next();
+  while (parts != 0) folded = combined(of(id), next(), folded);
+  return folded;
+}
+
 /// The occupied levels, folded from the lowest (the latest parts) up; the neutral element when there are
 /// none.
 Accumulators::State Accumulators::fold_cascade(AccumulatorId id) {
+  const std::optional<uint64_t> known = parts_here(slots(id));
+  if (known && std::popcount(*known) <= kFewLevels) return fold_levels(id, *known);
   Builder& b = f_.b;
   llvm::Type* i64 = b.getInt64Ty();
   auto lowest = [&](Value* bits) {
@@ -488,6 +529,7 @@ void Accumulators::unspill(const Unspill& unspill) {
     state.position = f_.b.CreateAlignedLoad(position_type(accumulator), where, llvm::Align(1));
   }
   if (accumulator.cascade) {  // a cascade was spilled as its sum: one part
+    slots(unspill.accumulator).merged.reset();
     set_level(unspill.accumulator, f_.b.getInt64(0), state);
     f_.b.CreateStore(f_.b.getInt64(1), place(accumulator, slots(unspill.accumulator).parts));
   } else {

@@ -33,6 +33,9 @@ class Accumulators {
     llvm::AllocaInst* position = nullptr;
     llvm::AllocaInst* parts = nullptr;  ///< cascade: the number of parts merged
     llvm::AllocaInst* nan = nullptr;    ///< searches of floats: whether there was one, by lanes of a register
+    std::optional<int64_t> merged;      ///< cascade: how many parts what is written so far merges, if known
+    size_t depth = 0;                   ///< cascade: of the loops, and
+    int branches = 0;                   ///< of the branches, around where it was declared
   };
 
   const Accumulator& of(AccumulatorId id) const { return f_.kernel[id]; }
@@ -46,6 +49,7 @@ class Accumulators {
   State neutral(const Accumulator& accumulator);
   State current(AccumulatorId id);
   State fold_cascade(AccumulatorId id);
+  State fold_levels(AccumulatorId id, uint64_t parts);
   State level(AccumulatorId id, llvm::Value* number);
   void set_level(AccumulatorId id, llvm::Value* number, State state);
   void set(AccumulatorId id, State state);
@@ -63,6 +67,8 @@ class Accumulators {
   void accumulate_in_turn(AccumulatorId id, llvm::Value* value);
   bool accumulate_count(AccumulatorId id, llvm::Value* value);
   void push(AccumulatorId into, State part);
+  void count_part(Slots& cascade);
+  std::optional<uint64_t> parts_here(const Slots& cascade) const;
   State across_lanes(const Accumulator& accumulator, State state);
   llvm::Value* rounded(const Accumulator& accumulator, llvm::Value* value);
   llvm::Value* partial_slot(const Accumulator& accumulator, BufferId buffer, const Index& slot,

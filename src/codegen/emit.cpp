@@ -198,12 +198,30 @@ llvm::BasicBlock* NestEmitter::open(const Loop& loop, Value* count, unsigned lan
   return exit;
 }
 
+/// How many rounds a loop over such values has, if that is known.
+static std::optional<int64_t> rounds_between(Value* begin, Value* end, unsigned lanes) {
+  auto* first = llvm::dyn_cast<llvm::ConstantInt>(begin);
+  auto* last = llvm::dyn_cast<llvm::ConstantInt>(end);
+  if (first == nullptr || last == nullptr) return std::nullopt;
+  return (last->getSExtValue() - first->getSExtValue() + lanes - 1) / lanes;
+}
+
 /// The body of the open loop, for v = begin; v < end; v += lanes, at least one round; then to `exit`. The
 /// preheader branches to `head` already.
 template <class Prepare>
 void NestEmitter::repeat(const Loop& loop, llvm::BasicBlock* head, Value* begin, Value* end,
                          llvm::BasicBlock* exit, Prepare prepare) {
   Builder& b = f_.b;
+  f_.loops.back().rounds = rounds_between(begin, end, f_.loops.back().lanes);
+  if (f_.loops.back().rounds == 1) {
+    b.SetInsertPoint(head);
+    f_.loops.back().value = begin;
+    prepare(begin);
+    body(loop.body);
+    b.CreateBr(exit);
+    b.SetInsertPoint(exit);
+    return;
+  }
   llvm::AllocaInst* variable =
       f_.variable(b.getInt64Ty(), kernel_.variables[static_cast<size_t>(loop.var)].c_str());
   b.SetInsertPoint(f_.loops.back().preheader->getTerminator());
@@ -300,6 +318,7 @@ void NestEmitter::full_rounds_and_tail(const Loop& loop, Value* count, llvm::Bas
 
   b.SetInsertPoint(rest);
   Value* left = b.CreateSub(count, full, "left");
+  f_.loops.back().rounds = rounds_between(full, count, f_.loops.back().lanes);
   if (!llvm::isa<llvm::ConstantInt>(left)) {
     llvm::BasicBlock* tail = f_.new_block("tail");
     b.CreateCondBr(b.CreateICmpNE(left, zero), tail, exit);

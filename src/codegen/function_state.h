@@ -3,6 +3,7 @@
 // What is known while the function of a nest is being written.
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,8 @@ struct OpenLoop {
   unsigned lanes;               ///< more than 1: a vector loop
   llvm::BasicBlock* preheader;  ///< runs once before the loop; what does not change inside goes to its end
   llvm::Value* value;           ///< i64: the variable, in the first lane
-  std::map<std::string, llvm::Value*> hoisted;  ///< what went to the preheader, by meaning
+  std::map<std::string, llvm::Value*> hoisted;   ///< what went to the preheader, by meaning
+  std::optional<int64_t> rounds = std::nullopt;  ///< of what is being written, if it is known how many
 };
 
 /// A kernel's value and how many loops enclose its definition.

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "codegen/needed_passes.h"
 #include "tokamak/errors.h"
 
 namespace tokamak::codegen {
@@ -102,7 +103,8 @@ class Generator {
     // It asks about the target, as do those who follow: the first answer is kept.
     passes->add(llvm::createTargetTransformInfoWrapperPass(machine_->getTargetIRAnalysis()));
     passes->add(llvm::createEarlyCSEPass());
-    if (machine_->addPassesToEmitFile(*passes, out_, nullptr, kind))
+    NeededPasses needed(*passes);
+    if (machine_->addPassesToEmitFile(needed, out_, nullptr, kind))
       throw InternalError("the code generator cannot write this kind of file");
     return passes;
   }

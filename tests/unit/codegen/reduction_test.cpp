@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -298,6 +299,39 @@ TEST_P(CodegenReduction, CascadesOfBlocks) {
       cascade.push(lanes);
     }
     EXPECT_EQ(got[static_cast<size_t>(row)], by_halves(cascade.fold(static_cast<size_t>(width)))) << row;
+  }
+}
+
+/// Without loops where it is known which levels of the cascade are taken, and they are few.
+TEST_P(CodegenReduction, CascadesOfAKnownNumberOfBlocks) {
+  const int64_t block = 16;
+  const int width = 4;
+  for (const int64_t blocks : {1, 2, 3, 7, 8, 11, 31, 47}) {
+    TestKernel k;
+    LoopVar t = k.var("t", 1), o = k.var("o", blocks), i = k.var("i", block);
+    BufferId in = k.in(DType::f32, {blocks * block}), out = k.out(DType::f32, {1});
+    ValueId x = k.value(DType::f32), y = k.value(DType::f32);
+    AccumulatorId part = k.accumulator({Op::reduce_sum, DType::f32, width, true, false});
+    AccumulatorId total = k.accumulator({Op::reduce_sum, DType::f32, width, true, true});
+    Index column = Index::of(o) * block + Index::of(i);
+    k.nest(t, {Declare{total},
+               k.serial(o, {Declare{part},
+                            k.vector(i, width, {Load{x, in, {column}, {}}, Accumulate{part, x, {}, {}}}),
+                            Merge{total, part}}),
+               Read{y, total}, Store{out, {Index(0)}, y}});
+    const bool has_loop = emit_llvm(k, cpu).find("cttz") != std::string::npos;
+    EXPECT_EQ(has_loop, std::popcount(static_cast<uint64_t>(blocks)) > 4) << blocks;
+    auto data = random_values<float>(static_cast<size_t>(blocks * block), -1, 1);
+    float got = 0;
+    run(k, cpu, {data.data(), &got});
+    Cascade cascade;
+    for (int64_t b = 0; b < blocks; ++b) {
+      std::vector<float> lanes(static_cast<size_t>(width), 0);
+      for (int64_t c = 0; c < block; ++c)
+        lanes[static_cast<size_t>(c % width)] += data[static_cast<size_t>(b * block + c)];
+      cascade.push(lanes);
+    }
+    EXPECT_EQ(got, by_halves(cascade.fold(static_cast<size_t>(width)))) << blocks;
   }
 }
 

@@ -1,7 +1,10 @@
+#include <llvm/PassRegistry.h>
+
 #include <chrono>
 #include <thread>
 
 #include "codegen/harness.h"
+#include "codegen/needed_passes.h"
 
 namespace tokamak {
 namespace {
@@ -33,6 +36,35 @@ TEST(CodegenText, ShowsCodeForProcessorsThatAreNotHere) {
   EXPECT_NE(assembly.find("sample_0:"), std::string::npos);
   EXPECT_EQ(emit_assembly(sample(1003, 8), cpu_named("x86-64-v3")).find("zmm"), std::string::npos);
   EXPECT_EQ(emit_assembly(sample(1003, 4), cpu_named("x86-64")).find("ymm"), std::string::npos);
+}
+
+size_t count_of(const std::string& part, const std::string& text) {
+  size_t found = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+TEST(CodegenText, LoopsOfOneRoundAreStraightCode) {
+  const auto loops_over = [](int64_t count) {
+    TestKernel k("squares");
+    const LoopVar t = k.var("t", 1), i = k.var("i", count);
+    const BufferId in = k.in(DType::f32, {count}), out = k.out(DType::f32, {count});
+    const ValueId x = k.value(DType::f32), square = k.value(DType::f32);
+    const std::vector<Index> at = {Index::of(i)};
+    k.nest(t, {k.vector(i, 16,
+                        {Load{x, in, at, {}}, Compute{square, Op::mul, {x, x}}, Store{out, at, square}})});
+    return count_of(" phi ", emit_llvm(k, cpu_named("x86-64-v4"))) - 1;  // beside the loop over tasks
+  };
+  EXPECT_EQ(loops_over(16), 0U);
+  EXPECT_EQ(loops_over(17), 0U);  // one full round, and the rest
+  EXPECT_EQ(loops_over(32), 1U);
+}
+
+// One that LLVM calls by another name would be run again, and nobody would notice.
+TEST(CodegenText, LlvmKnowsThePassesThatAreLeftOut) {
+  emit_assembly(sample(64, 16), cpu_named("x86-64-v4"));  // registers all passes of the code generator
+  for (llvm::StringRef name : codegen::passes_left_out())
+    EXPECT_NE(llvm::PassRegistry::getPassRegistry()->getPassInfo(name), nullptr) << name.str();
 }
 
 TEST(CodegenText, FusesMultiplyAndAddOnlyWhenAllowed) {
