@@ -54,11 +54,14 @@ const llvm::Target& x86_target(const llvm::Triple& triple) {
 }  // namespace
 
 std::string target_features(const Cpu& cpu) {
+  // With it LLVM 22 goes round in circles over shuffles of bytes of which few are needed.
+  constexpr llvm::StringLiteral kEndless = "avx512vbmi";
   std::string features;
   if (cpu.name != "native") return features;
   for (const auto& feature : llvm::sys::getHostCPUFeatures()) {
     if (!features.empty()) features += ',';
-    features += (feature.getValue() ? '+' : '-') + feature.getKey().str();
+    const bool has = feature.getValue() && feature.getKey() != kEndless;
+    features += (has ? '+' : '-') + feature.getKey().str();
   }
   return features;
 }

@@ -1,5 +1,8 @@
 """ufunc.reduce, accumulate, reduceat, outer, and the keywords of calls, against NumPy's own, for all ufuncs of two operands."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import tokamak as tk
@@ -284,3 +287,17 @@ def test_dtype_casting_and_signature(rng):
             function(x)
         with pytest.raises(TypeError):
             tk.jit(function)(x)
+
+
+@pytest.mark.parametrize("ufunc", ["bitwise_and", "bitwise_or", "bitwise_xor"])
+def test_running_bits_of_reversed_bytes(ufunc):
+    """Shuffles of bytes that the processor has an instruction for, which LLVM never was done with: so in a process that can be ended."""
+    program = f"""if True:
+        import numpy as np, tokamak as tk
+        for count in (33, 50, 65):
+            for dtype in (np.uint8, np.int8):
+                x = (np.arange(count) * 37 % 127).astype(dtype)
+                running = lambda x: np.{ufunc}.accumulate(x[::-1])
+                np.testing.assert_array_equal(tk.jit(running)(x), running(x))
+    """
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
