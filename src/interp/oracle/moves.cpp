@@ -121,6 +121,9 @@ class Mover {
       if (is_divided(graph_, node_.inputs[operand])) add_late_division(operand, 2 * smallest, absolute);
     }
     move_each(exact, magnitudes, accumulating, absolute);
+    for (size_t operand = 0; operand < operands_.size(); ++operand) {
+      if (is_divided(graph_, node_.inputs[operand])) lose_weights(operand, exact);
+    }
   }
 
   void product() {
@@ -177,6 +180,18 @@ class Mover {
     const Tensor sums = widely(node_, with_ones, finite_magnitude);
     for (size_t i = 0; i < absolute.size(); ++i)
       absolute[i] += smallest * (terms() + element_as_double(sums, static_cast<int64_t>(i)));
+  }
+
+  /// Weights that are less until then may become zero: what is infinite with them is NaN then.
+  void lose_weights(size_t operand, const Tensor& exact) {
+    const double lost = 2 * terms() * smallest_of(accumulator_);
+    std::vector<Tensor> fewer(operands_.begin(), operands_.end());
+    fewer[operand] = wide(fewer[operand], [&](double x) { return std::abs(x) < lost ? 0.0 : x; });
+    const Tensor left = widely(node_, fewer, [](double x) { return x; });
+    for (int64_t i = 0; i < node_.type.elements(); ++i) {
+      if (!std::isnan(element_as_double(left, i)) || std::isnan(element_as_double(exact, i))) continue;
+      if ((for_all_ ? *for_all_ : random_()) % 2 == 0) set(i, kNaN);
+    }
   }
 
   static double finite_magnitude(double x) { return std::isfinite(x) ? std::abs(x) : 0.0; }
