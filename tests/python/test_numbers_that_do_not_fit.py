@@ -272,3 +272,24 @@ def test_integers_are_not_raised_to_negative_ones():
     for call in (at, tk.jit(at)):
         with pytest.raises(ValueError, match="negative integer powers"):
             call(np.array([2, 3], "i1"), x)
+
+
+@pytest.mark.parametrize("dtype", [*SIGNED_AND_OTHERS, "uint32"])
+@pytest.mark.parametrize("number", [2**64 - 1, 2**63, -(2**63), -1, 300])
+def test_numbers_that_are_chosen_wrap(dtype, number):
+    """Of np.where alone NumPy converts numbers as arrays."""
+
+    def chosen(x):
+        return np.where(x > 0, x, number)
+
+    x = np.arange(-3, 3).astype(dtype)
+    got = tk.jit(chosen)(x)
+    assert got.dtype == chosen(x).dtype
+    np.testing.assert_array_equal(got, chosen(x))
+
+
+def test_an_argument_that_does_not_fit_says_what_does():
+    f = tk.jit(lambda x, s: x + s)
+    with pytest.raises(tk.UserError, match=r"argument s is an integer that int64 cannot hold.*pass np.uint64\(s\)"):
+        f(np.arange(3, dtype=np.uint64), 2**64 - 1)
+    assert f(np.arange(3, dtype=np.uint64), np.uint64(2**64 - 3))[2] == 2**64 - 1

@@ -54,7 +54,7 @@ def wrapped(value: Any, dtype: Any) -> Any:
     """As `dtype`; integers that it cannot hold wrap here."""
     if is_array(value):
         return convert(value._with_weak(None) if value._weak is int else value, dtype)
-    is_wide = type(value) is int and -(2**63) <= value < 2**63
+    is_wide = type(value) is int and -(2**63) <= value < 2**64
     return constant(np.asarray(value).astype(dtype), dtype) if is_wide else _in(value, dtype)
 
 
