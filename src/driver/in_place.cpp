@@ -218,7 +218,7 @@ std::vector<Value> gathers_by_arguments(const Graph& graph, const FusedKernel& k
     if (node.op == Op::parameter) continue;
     is_known[i] = (node.op == Op::constant || is_pointwise(node.op)) &&
                   std::ranges::all_of(node.inputs, [&](Value in) { return is_known[index_of(in)]; });
-    if (node.op == Op::gather && node.attributes.word(Attr::mode) == Word::check &&
+    if (node.op == Op::gather && is_check_of_index(node.attributes.word(Attr::mode)) &&
         is_known[index_of(node.inputs[1])])
       gathers.push_back(static_cast<Value>(i));
   }

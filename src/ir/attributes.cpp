@@ -14,11 +14,12 @@ constexpr std::array<std::string_view, kAttrCount> kAttrNames = {
     "lhs_contract", "rhs_contract", "dtype",    "mode",        "combine",   "value"};
 
 constexpr std::array<std::string_view, kWordCount> kWordNames = {
-    "clamp",        "check",     "check_power", "check_divisor", "check_empty", "check_fits",
-    "check_number", "check_bin", "check_range", "drop",          "set",         "add",
-    "sub",          "mul",       "div",         "floor_div",     "mod",         "fmod",
-    "pow",          "min",       "max",         "atan2",         "hypot",       "copysign",
-    "nextafter",    "bit_and",   "bit_or",      "bit_xor",       "shift_left",  "shift_right"};
+    "clamp",      "check",        "check_joined", "check_power", "check_divisor", "check_empty",
+    "check_fits", "check_number", "check_bin",    "check_range", "drop",          "set",
+    "add",        "sub",          "mul",          "div",         "floor_div",     "mod",
+    "fmod",       "pow",          "min",          "max",         "atan2",         "hypot",
+    "copysign",   "nextafter",    "bit_and",      "bit_or",      "bit_xor",       "shift_left",
+    "shift_right"};
 
 template <class T>
 const T& get(const Attributes& attributes, Attr name) {

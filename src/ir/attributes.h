@@ -43,6 +43,7 @@ std::string_view name_of(Attr attr);
 enum class Word : uint8_t {
   clamp,
   check,
+  check_joined,   ///< the same, of axes that are made one to be indexed
   check_power,    ///< an integer to a negative power
   check_divisor,  ///< one of Python's numbers divided by zero
   check_empty,    ///< the largest of no elements
@@ -76,6 +77,7 @@ inline constexpr size_t kWordCount = static_cast<size_t>(Word::shift_right) + 1;
 std::string_view name_of(Word word);
 /// Whether an index that is out of range is an error at run time.
 inline constexpr bool is_check(Word mode) { return mode >= Word::check && mode < Word::drop; }
+inline constexpr bool is_check_of_index(Word mode) { return mode == Word::check || mode == Word::check_joined; }
 
 using Ints = std::vector<int64_t>;
 using AttrValue = std::variant<int64_t, Ints, DType, Word, Tensor>;

@@ -134,6 +134,11 @@ bool only_checks(const Graph& graph, const Node& node) {
 
 UserError out_of_range(const Node& node, int64_t extent) {
   switch (node.attributes.word(Attr::mode)) {
+    case Word::check_joined:
+      return {std::string(name_of(node.op)) +
+                  ": an index is out of bounds for one of the axes that are indexed together, which have " +
+                  std::to_string(extent) + " elements",
+              node.where, UserError::Kind::index};
     case Word::check_power:
       return {"np.power: Integers to negative integer powers are not allowed.", node.where};
     case Word::check_divisor:

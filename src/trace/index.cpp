@@ -286,8 +286,8 @@ Array take_points(const Operand& x, const std::vector<Operand>& indices, IndexMo
   }
   Shape flat(array.shape().begin() + static_cast<int64_t>(indices.size()), array.shape().end());
   flat.insert(flat.begin(), count);
-  return gathered(reshaped(array, std::move(flat), x.where()), position.checked(count), 0, Word::check,
-                  x.where());
+  return gathered(reshaped(array, std::move(flat), x.where()), position.checked(count), 0,
+                  Word::check_joined, x.where());
 }
 
 Array scatter(const Operand& x, const Operand& indices, const Operand& updates, int64_t axis, Combine combine,

@@ -25,6 +25,7 @@ def raised(function, *args):
 @pytest.mark.parametrize(
     ("function", "words"),
     [
+        (lambda x, i: x[i, i + 4], ["axes that are indexed together", "12 elements"]),
         (lambda x, i: x.flat[12], ["x.flat", "index 12", "size 12"]),
         (lambda x, i: x.flat[x], ["x.flat", "integer"]),
         (lambda x, i: [v for v in np.nditer(x)], ["np.nditer", "x.flat"]),

@@ -278,7 +278,7 @@ def point_places(indices: Sequence[Any], extents: Sequence[int], axis: int) -> t
             valid = apply("bit_and", valid, are_inside(wrapped, extent))
         place = apply("add", apply("mul", place, constant(extent, _dtypes.INT64)), wrapped)
     place = select(valid, place, constant(-1, _dtypes.INT64))  # out of range in one axis is out of range
-    return broadcast(place, shape), "check"
+    return broadcast(place, shape), "check_joined"
 
 
 def known_places(index: np.ndarray, extent: int, axis: int) -> np.ndarray:
