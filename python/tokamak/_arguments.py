@@ -249,7 +249,7 @@ def _check_hashable(name: str, where: Any, value: Any) -> None:
 def _refuse(name: str, argument: str, value: Any) -> None:
     what = f"{name}: argument {argument} is"
     if isinstance(value, int):
-        fail(UserValueError, f"{what} an integer that int64 cannot hold; where uint64 can, pass np.uint64({argument})")
+        fail(UserValueError, f"{what} an integer beyond the 64 bits of int64; if uint64 holds it, pass np.uint64({argument})")
     if isinstance(value, np.ma.MaskedArray):
         fail(
             UserTypeError,
