@@ -10,6 +10,7 @@
 #include "runtime/futex.h"
 #include "runtime/profiler.h"
 #include "runtime/thread_pool.h"
+#include "support/cache_line.h"
 #include "support/rounding.h"
 #include "tokamak/errors.h"
 
@@ -84,6 +85,27 @@ struct Running final : BlockMemory {
   }
 };
 
+/// Scratch for each of several workers. What is worked on often begins at a page: stores to scratch that begins a
+/// line or two beyond one would hold up the loads of the next elements (kAlike). So large scratch begins in the
+/// middle of a page.
+class WorkersScratch {
+ public:
+  explicit WorkersScratch(int64_t bytes)
+      : is_large_(bytes >= kAlike / 2), of_each_(round_up(bytes, is_large_ ? kAlike : kBlockAlignment)) {}
+
+  int64_t bytes(int workers) const { return of_each_ * workers + (is_large_ ? kAlike : 0); }
+
+  std::byte* of(int worker, void* memory) const {
+    auto* begin = static_cast<std::byte*>(memory) + worker * of_each_;
+    const auto place = static_cast<int64_t>(reinterpret_cast<uintptr_t>(memory) % kAlike);
+    return is_large_ ? begin + (kAlike + kAlike / 2 - place) % kAlike : begin;
+  }
+
+ private:
+  bool is_large_;
+  int64_t of_each_;
+};
+
 void run_nest(const Program::Step& step, size_t nest, const KernelFrame& frame) {
   const NestFunction function = step.code->nests()[nest];
   const int64_t tasks = step.kernel->nests[nest].root.extent;
@@ -102,13 +124,12 @@ void run_nest(const Program::Step& step, size_t nest, const KernelFrame& frame) 
     return;
   }
   const int workers = pool.num_threads();
-  const int64_t per_worker = round_up(scratch_bytes, kBlockAlignment);
-  const Block scratch = BufferPool::instance().borrow(per_worker * workers);
-  auto* base = static_cast<std::byte*>(scratch.data());
+  const WorkersScratch places(scratch_bytes);
+  const Block scratch = BufferPool::instance().borrow(places.bytes(workers));
   pool.run(
       tasks, grain,
       [&](int64_t begin, int64_t end, int worker) {
-        function(&frame, begin, end, base + worker * per_worker);
+        function(&frame, begin, end, places.of(worker, scratch.data()));
       },
       workers, step.cost);
 }
@@ -117,7 +138,8 @@ void run_nest(const Program::Step& step, size_t nest, const KernelFrame& frame) 
 int64_t scratch_of_nest(const Program::Step& step, size_t nest) {
   const int64_t bytes = step.kernel->scratch_bytes;
   const bool is_shared = step.kernel->nests[nest].root.extent > step.grains[nest];
-  return is_shared ? round_up(bytes, kBlockAlignment) * ThreadPool::instance().num_threads() : bytes;
+  if (!is_shared || bytes == 0) return bytes;
+  return WorkersScratch(bytes).bytes(ThreadPool::instance().num_threads());
 }
 
 int64_t scratch_of_step(const Program::Step& step, const Running& running) {

@@ -179,11 +179,8 @@ void widen_scratch(LoopKernel& kernel, Loop& loop, ScratchAxis where) {
 
 namespace {
 
-/// How many bytes apart rows of scratch begin, of which some are read while others are written. Processors
-/// compare the last 12 bits of addresses to find the stores that a load has to wait for, and choose places in
-/// the first cache by them: rows that are a multiple of 4 KB apart would be in each other's way.
+/// How many bytes apart rows of scratch begin, of which some are read while others are written.
 int64_t distance_of_rows(int64_t row_bytes, int64_t rows) {
-  constexpr int64_t kAlike = 4096;
   constexpr int64_t kMostRows = 8;  // of more, each would be next to another one anyway
   if (rows < 2 || rows > kMostRows || row_bytes < kAlike / 2) return row_bytes;
   const int64_t apart = round_down(kAlike / rows, kCacheLine);
