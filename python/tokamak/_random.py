@@ -79,9 +79,10 @@ class Undisturbed:
 
     def forget_other_threads(self) -> None:
         """In the child of a fork; a thread that forks while it traces is not inside any more either."""
+        self._lock = threading.Lock()
         if self._threads > 0:
+            self._threads = 0
             sys.setswitchinterval(self._before + _HALF_A_MICROSECOND)
-        self.__init__()  # type: ignore[misc]
 
 
 undisturbed = Undisturbed()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 import tokamak as tk
+from tokamak._random import undisturbed
 
 
 def test_functions_are_traced_while_other_threads_draw():
@@ -39,6 +41,18 @@ def test_functions_are_traced_while_other_threads_draw():
         ends.set()
         for thread in threads:
             thread.join()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_child_does_not_make_its_threads_wait():
+    before = sys.getswitchinterval()
+    with undisturbed:
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if sys.getswitchinterval() == before else 1)
+        assert sys.getswitchinterval() > before
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert sys.getswitchinterval() == before
 
 
 def test_functions_are_traced_while_another_thread_loads_numpys_numbers():
